@@ -1,0 +1,151 @@
+"""`minimize`: a function, its bounds, a budget."""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from l2e import _saved_run
+from l2e._names import unknown
+from l2e._result import InterruptedSearch, collect
+from l2e._setup import Setup, prepare
+from l2e.catalog import DEFAULT_METHOD
+from l2e.contestant import AbstractContestant
+from l2e.evaluator import Evaluator, OnError, StopSearch
+from l2e.optimizer import AbstractOptimizer
+from l2e.problem import AbstractProblem, HostFunction
+from l2e.solve import Driver, search
+
+SAVE_EVERY_SECONDS = 2.0
+
+
+def minimize(
+    fun: Callable[..., Any] | AbstractProblem,
+    x0: Any = None,
+    *,
+    bounds: Any = None,
+    budget: int = 10_000,
+    method: str | AbstractOptimizer[Any] | AbstractContestant = DEFAULT_METHOD,
+    rng: Any = None,
+    args: tuple[Any, ...] = (),
+    vectorized: bool = False,
+    target: float | None = None,
+    max_seconds: float | None = None,
+    timeout: float | None = None,
+    population_size: int | None = None,
+    on_error: OnError = "penalize",
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> OptimizeResult:
+    """Minimise a black-box function on a box within a counted budget of evaluations.
+
+    ```python
+    result = l2e.minimize(lambda x: ((x - 1) ** 2).sum(), bounds=[(-5, 5)] * 10, budget=2000, rng=0)
+    result.x, result.fun, result.nfev, result.message
+    ```
+
+    **Arguments:**
+
+    - `fun`: takes a point, a numpy array (d,), and returns a number; or a problem (its own box is then the default).
+    - `x0`: where the search begins; the method's choice (for CMA-ES the centre of the box) if not given.
+    - `bounds`: list of `(low, high)`, array (d, 2), or scipy's `Bounds`; finite.
+    - `budget`: the number of evaluations; never exceeded.
+    - `method`: a name (`l2e methods` lists them), or an optimizer object.
+    - `rng`: an int, a numpy Generator or a JAX key; the same one gives the same result. None: a fresh one.
+    - `args`: further arguments for `fun`.
+    - `vectorized`: `fun` takes a batch (n, d) and returns (n,).
+    - `target`: stop at the first value at or below it.
+    - `max_seconds`: stop after that much wall time, also when an evaluation hangs.
+    - `timeout`: seconds one call of `fun` may take before it counts as failed.
+    - `population_size`: instead of the method's own choice.
+    - `on_error`: what to do when `fun` raises, times out or returns NaN or an infinity: "penalize" (it ranks last and
+      is listed in `result.failures`) or "raise".
+    - `callback`: called with an `OptimizeResult` (x, fun, nfev, nit) after each batch; `StopIteration` stops.
+    - `checkpoint`: a file. The search is saved there every few seconds and at the end; the same call goes on from it.
+
+    **Returns:** scipy's `OptimizeResult` with `x, fun, nfev, nit, success, status, message, reason`, `history` (best
+    `fun` at the `nfev` that improved it), `failures`, `n_failed` and `method`. Success means that it ended for a reason
+    of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
+
+    **Raises:** `InterruptedSearch`, a `KeyboardInterrupt` whose `result` is what was found, on Ctrl-C.
+    """
+    if on_error not in ("penalize", "raise"):
+        raise unknown("on_error", on_error, ("penalize", "raise"))
+    if isinstance(fun, AbstractProblem):
+        bounds = fun.space if bounds is None else bounds
+        vectorized = fun.vectorized if isinstance(fun, HostFunction) else True
+        if isinstance(fun, HostFunction):
+            fun = fun.function
+    if bounds is None:
+        raise ValueError("bounds are needed: one (low, high) pair per coordinate, e.g. bounds=[(-5, 5)] * 10")
+    if not callable(fun):
+        raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+    setup = prepare(bounds, method, budget, x0, rng, population_size)
+    evaluate = Evaluator(
+        (lambda x: fun(x, *args)) if args else fun,
+        setup.space,
+        setup.budget,
+        vectorized=vectorized,
+        target=target,
+        max_seconds=_positive_or_none("max_seconds", max_seconds),
+        timeout=_positive_or_none("timeout", timeout),
+        on_error=on_error,
+        callback=callback,
+    )
+    try:
+        reason, message = _run(setup, evaluate, checkpoint)
+    except KeyboardInterrupt as interrupt:
+        raise InterruptedSearch(
+            collect(evaluate, setup.method, "interrupted", "interrupted by the user")
+        ) from interrupt
+    finally:
+        evaluate.close()
+    return collect(evaluate, setup.method, reason, message)
+
+
+def _run(setup: Setup, evaluate: Evaluator, checkpoint: Any) -> tuple[str, str]:
+    try:
+        if isinstance(setup.searcher, AbstractContestant):
+            if checkpoint is not None:
+                raise ValueError(f"method {setup.method!r} cannot be saved and resumed; native methods can")
+            return "converged", setup.searcher.run(evaluate, setup.space, setup.seed, setup.start)
+        driver = Driver(setup.searcher, setup.space, setup.key, setup.start)
+        if checkpoint is None:
+            search(driver, evaluate)
+        else:
+            _search_and_save(driver, evaluate, checkpoint, setup.facts)
+    except StopSearch as stop:
+        return stop.reason, str(stop)
+    return "converged", "the method expects no further improvement"
+
+
+def _search_and_save(driver: Driver, evaluate: Evaluator, path: Any, facts: dict[str, Any]) -> None:
+    """Search, keeping on disk a state from which the run goes on exactly: always one between two generations."""
+    if os.path.exists(path):
+        evaluate.resume(_saved_run.load_run(path, driver, facts))
+    packed, meter = driver.packed, evaluate.read()
+    saved_at = time.monotonic()
+
+    def save() -> None:
+        _saved_run.save_run(path, driver.unpack(packed), meter, facts)
+
+    def after() -> None:
+        nonlocal packed, meter, saved_at
+        packed, meter = driver.packed, evaluate.read()
+        if time.monotonic() - saved_at > SAVE_EVERY_SECONDS:
+            save()
+            saved_at = time.monotonic()
+
+    try:
+        search(driver, evaluate, after)
+    finally:
+        save()
+
+
+def _positive_or_none(what: str, given: float | None) -> float | None:
+    if given is not None and not (np.isfinite(given) and given > 0):
+        raise ValueError(f"{what} must be a positive number of seconds, got {given}")
+    return given

@@ -1,0 +1,34 @@
+"""Errors at the door: what was given, what is allowed, and what was probably meant."""
+
+import difflib
+import importlib
+from collections.abc import Iterable
+from types import ModuleType
+
+
+class UnknownNameError(ValueError):
+    """A name that is not in the list of allowed ones."""
+
+
+class MissingExtraError(ImportError):
+    """An optional dependency is not installed."""
+
+
+def unknown(kind: str, given: object, allowed: Iterable[str]) -> UnknownNameError:
+    """The error for an unknown name: it names the nearest allowed ones, or all when none is near."""
+    names = sorted(allowed)
+    near = difflib.get_close_matches(str(given), names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    return UnknownNameError(f"unknown {kind} {given!r}; {hint}allowed: {', '.join(names)}")
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module == error.name or module.startswith(error.name + ".")):
+            raise
+        raise MissingExtraError(
+            f"this needs {error.name!r}, which is not installed: pip install 'l2e[{extra}]'"
+        ) from error

@@ -1,0 +1,79 @@
+"""A search on disk: the optimizer's state and the meter, in one checkpoint file."""
+
+import os
+from typing import Any
+
+import equinox as eqx
+import numpy as np
+
+from l2e import checkpoint
+from l2e.checkpoint import CheckpointError
+from l2e.evaluator import Failure, History, Meter
+from l2e.solve import Driver
+
+
+class _Arrays(eqx.Module):
+    state: Any
+    best_x: np.ndarray
+    best_f: np.ndarray
+    failure_x: np.ndarray
+    history_nfev: np.ndarray
+    history_fun: np.ndarray
+
+
+def save_run(path: str | os.PathLike[str], state: Any, meter: Meter, facts: dict[str, Any]) -> None:
+    """Write a search; `facts` are what makes it this search and no other."""
+    dimension = len(facts["bounds"])
+    nowhere = np.full(dimension, np.nan)
+    arrays = _Arrays(
+        state=state,
+        best_x=nowhere if meter.best_x is None else meter.best_x,
+        best_f=np.asarray(meter.best_f),
+        failure_x=np.asarray([failure.x for failure in meter.failures]).reshape(-1, dimension),
+        history_nfev=meter.history.nfev,
+        history_fun=np.asarray(meter.history.fun, dtype=np.float64),
+    )
+    counts = {
+        "used": meter.used,
+        "batches": meter.batches,
+        "failed": meter.failed,
+        "failures": [[failure.evaluation, failure.reason] for failure in meter.failures],
+        "improvements": len(meter.history.nfev),
+    }
+    checkpoint.save_tree(path, arrays, {"search": facts, "meter": counts})
+
+
+def load_run(path: str | os.PathLike[str], driver: Driver, facts: dict[str, Any]) -> Meter:
+    """Put a saved search into a driver of the same search and return its meter."""
+    stored = checkpoint.load_facts(path)
+    if "search" not in stored:
+        raise CheckpointError(f"{path} does not hold a search")
+    different = sorted(name for name in facts if stored["search"].get(name) != facts[name])
+    if different:
+        name = different[0]
+        raise CheckpointError(
+            f"{path} belongs to another search: {', '.join(different)} differ "
+            f"({name} is {stored['search'].get(name)!r} there and {facts[name]!r} here); "
+            "remove the file or name another"
+        )
+    counts, dimension = stored["meter"], len(facts["bounds"])
+    like = _Arrays(
+        state=driver.state,
+        best_x=np.empty(dimension),
+        best_f=np.empty(()),
+        failure_x=np.empty((len(counts["failures"]), dimension)),
+        history_nfev=np.empty(counts["improvements"], np.int64),
+        history_fun=np.empty(counts["improvements"]),
+    )
+    arrays = checkpoint.load_tree(path, like)
+    driver.restore(arrays.state)
+    failures = zip(counts["failures"], arrays.failure_x, strict=True)
+    return Meter(
+        used=counts["used"],
+        batches=counts["batches"],
+        best_x=None if np.isnan(arrays.best_x).any() else arrays.best_x,
+        best_f=float(arrays.best_f),
+        failed=counts["failed"],
+        failures=tuple(Failure(evaluation, x, reason) for (evaluation, reason), x in failures),
+        history=History(arrays.history_nfev, arrays.history_fun),
+    )

@@ -1,0 +1,1 @@
+"""Third-party searchers behind the metered contract; each imports its package only when it runs."""

@@ -1,0 +1,216 @@
+"""The only place where names become things: plain dicts of lazy factories."""
+
+import importlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from l2e._names import unknown
+from l2e.contestant import AbstractContestant
+from l2e.optimizer import AbstractOptimizer
+from l2e.problem import AbstractTraceableProblem
+
+Searcher: TypeAlias = "AbstractOptimizer | AbstractContestant"
+DEFAULT_METHOD = "cmaes-bipop"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A search method by name; `build(dimension, budget, population_size or None)` makes it."""
+
+    summary: str
+    build: Callable[[int, int, int | None], Searcher]
+    extra: str | None = None  # the optional dependencies it needs
+    native: bool = True  # ours: ask/tell, checkpoints, vmap
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of problems by name; a problem of it is written `name:f10:i3:d20`."""
+
+    summary: str
+    example: str
+    build: Callable[..., AbstractTraceableProblem]
+    fields: tuple[str, ...]
+
+
+def _no_size(size: int | None, name: str) -> None:
+    if size is not None:
+        raise ValueError(f"method {name!r} is a preset with its own population size; leave population_size out")
+
+
+def _random_search(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.optimizers.random_search import RandomSearch
+
+    return RandomSearch(size or min(100, budget))
+
+
+def _de(strategy: str) -> Callable[[int, int, int | None], Searcher]:
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        from l2e.optimizers.de import DE
+
+        return DE(population_size=size or min(max(10 * dimension, 20), 200), strategy=strategy)  # pyright: ignore[reportArgumentType]
+
+    return build
+
+
+def _de_paper(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.optimizers.de import DE
+
+    _no_size(size, "de-paper")
+    return DE.paper()
+
+
+def _pso(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.optimizers.pso import PSO
+
+    return PSO(size or 50)
+
+
+def _pso_paper(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.optimizers.pso import PSO
+
+    _no_size(size, "pso-paper")
+    return PSO.paper()
+
+
+def _sahlpso(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.optimizers.sahlpso import SAHLPSO
+
+    return SAHLPSO(budget=budget, population_size=size or 40)
+
+
+def _lshade(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.optimizers.lshade import LSHADE
+
+    return LSHADE(budget=budget, population_size=size or 18 * dimension)
+
+
+def _cmaes(restarts: str) -> Callable[[int, int, int | None], Searcher]:
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        from l2e.optimizers.cmaes import CMAES
+
+        population = size or CMAES.default_population(dimension)
+        largest = population
+        while restarts != "none" and largest < 512 * population and largest * 100 < budget:
+            largest *= 2
+        return CMAES(population, largest, restarts=restarts)  # pyright: ignore[reportArgumentType]
+
+    return build
+
+
+def _adapter(path: str, extra: str | None, summary: str, sized: bool = True, **fields: Any) -> Method:
+    """A third-party searcher; `path` is module:Class inside `l2e.adapters`, `sized` if it takes a population size."""
+    module_name, class_name = path.split(":")
+
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        searcher = getattr(importlib.import_module(f"l2e.adapters.{module_name}"), class_name)
+        if size is None:
+            return searcher(**fields)
+        if not sized:
+            raise ValueError(f"{summary}: it has no population size to set")
+        return searcher(population_size=size, **fields)
+
+    return Method(summary, build, extra, native=False)
+
+
+def _pycma(restarts: str, summary: str) -> Method:
+    return _adapter("pycma:PyCMA", "bench", summary, restarts=restarts)
+
+
+def _minion(algorithm: str, summary: str) -> Method:
+    return _adapter("minion:Minion", "bench", f"{summary}, by minionpy", algorithm=algorithm)
+
+
+def _evosax(algorithm: str, summary: str) -> Method:
+    return _adapter("evosax_searchers:EvosaxES", "bench", f"{summary}, evosax's weights", algorithm=algorithm)
+
+
+METHODS: dict[str, Method] = {
+    "random-search": Method("uniform random points", _random_search),
+    "de": Method("differential evolution, rand/1/bin", _de("rand/1/bin")),
+    "de-pbest": Method("differential evolution, current-to-pbest/1/bin", _de("current-to-pbest/1/bin")),
+    "de-paper": Method("the tournament DE of the paper's platform", _de_paper),
+    "pso": Method("particle swarm with constriction", _pso),
+    "pso-paper": Method("the inertia-free swarm of the paper's platform", _pso_paper),
+    "sahlpso": Method("self-adaptive two-role hybrid-learning particle swarm", _sahlpso),
+    "lshade": Method("L-SHADE, success-history DE with shrinking population", _lshade),
+    "cmaes": Method("CMA-ES, full covariance, active; one run, stops when converged", _cmaes("none")),
+    "cmaes-ipop": Method("CMA-ES restarted with doubled population", _cmaes("ipop")),
+    "cmaes-bipop": Method("CMA-ES restarted with large and small populations", _cmaes("bipop")),
+    "pycma": _pycma("none", "pycma's CMA-ES, one run"),
+    "pycma-ipop": _pycma("ipop", "pycma's CMA-ES, IPOP restarts"),
+    "pycma-bipop": _pycma("bipop", "pycma's CMA-ES, BIPOP restarts"),
+    "lq-cmaes": _adapter("pycma:LQCMA", "bench", "pycma's surrogate-assisted lq-CMA-ES, restarted"),
+    "scipy-de": _adapter("scipy_searchers:ScipyDE", None, "scipy's differential evolution", sized=False),
+    "scipy-dual-annealing": _adapter(
+        "scipy_searchers:ScipyDualAnnealing", None, "scipy's dual annealing with local search", sized=False
+    ),
+    "scipy-slsqp": _adapter("scipy_searchers:ScipySLSQP", None, "scipy's SLSQP, restarted", sized=False),
+    "minion-lshade": _minion("LSHADE", "L-SHADE"),
+    "minion-jade": _minion("JADE", "JADE"),
+    "minion-jso": _minion("jSO", "jSO"),
+    "minion-nlshade-rsp": _minion("NLSHADE_RSP", "NL-SHADE-RSP"),
+    "minion-arrde": _minion("ARRDE", "ARRDE"),
+    "evosax-les": _evosax("LES", "learned evolution strategy"),
+    "evosax-evotf": _evosax("EvoTF", "evolution transformer"),
+    "evosax-cma-les": _evosax("CMAAnchoredLES", "learned evolution strategy anchored to CMA-ES"),
+    "evosax-lga": _adapter("evosax_searchers:EvosaxLGA", "bench", "learned genetic algorithm, evosax's weights"),
+}
+
+
+def method(name: str) -> Method:
+    """The method of this name, or an error with the nearest names."""
+    if name not in METHODS:
+        raise unknown("method", name, METHODS)
+    return METHODS[name]
+
+
+def _bbob(function: int, instance: int, dimension: int) -> AbstractTraceableProblem:
+    from l2e.problems import bbob
+
+    return bbob(function=function, instance=instance, dimension=dimension)
+
+
+def _paper_bbob(function: int, dimension: int) -> AbstractTraceableProblem:
+    from l2e.problems import paper_bbob
+
+    return paper_bbob(function=function, dimension=dimension)
+
+
+FAMILIES: dict[str, Family] = {
+    "bbob": Family(
+        "COCO's 24 BBOB functions, official instances, any dimension from 2",
+        "bbob:f10:i3:d20",
+        _bbob,
+        ("function", "instance", "dimension"),
+    ),
+    "paper-bbob": Family(
+        "the instances of the L2E paper's BBOB-10D and BBOB-30D",
+        "paper-bbob:f10:d10",
+        _paper_bbob,
+        ("function", "dimension"),
+    ),
+}
+FIELD_LETTERS = {"f": "function", "i": "instance", "d": "dimension"}
+FIELD_DEFAULTS = {"instance": 1, "dimension": 10}
+
+
+def problem(name: str) -> AbstractTraceableProblem:
+    """The problem written as `family:f10:i3:d20`; instance 1 and dimension 10 unless given."""
+    head, *parts = name.split(":")
+    if head not in FAMILIES:
+        raise unknown("problem family", head, FAMILIES)
+    family = FAMILIES[head]
+    given = {}
+    for part in parts:
+        match = re.fullmatch(r"([a-z])(\d+)", part)
+        field = FIELD_LETTERS.get(match[1]) if match else None
+        if match is None or field not in family.fields or field in given:
+            raise ValueError(f"{part!r} in problem {name!r} is not understood; write it like {family.example}")
+        given[field] = int(match[2])
+    fields = {field: given.get(field, FIELD_DEFAULTS.get(field)) for field in family.fields}
+    if fields["function"] is None:
+        raise ValueError(f"problem {name!r} names no function; write it like {family.example}")
+    return family.build(**fields)

@@ -1,0 +1,290 @@
+"""The command line: `l2e minimize | methods | problems | demo`."""
+
+import importlib
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+
+from l2e import catalog
+from l2e._names import MissingExtraError, unknown
+from l2e.demo import Demo, run_demo
+
+Positional = tyro.conf.Positional
+
+
+def minimize(
+    objective: Positional[str | None] = None,
+    /,
+    function: str | None = None,
+    method: str = catalog.DEFAULT_METHOD,
+    budget: int = 10_000,
+    seed: int = 0,
+    bounds: tuple[str, ...] = (),
+    dimension: int | None = None,
+    x0: str | None = None,
+    target: float | None = None,
+    max_seconds: float | None = None,
+    timeout: float | None = None,
+    population_size: int | None = None,
+    vectorized: bool = False,
+    on_error: Literal["penalize", "raise"] = "penalize",
+    checkpoint: Path | None = None,
+    plot: Path | None = None,
+    out: Path | None = None,
+) -> int:
+    """Minimise a benchmark function, or your own Python function, within a counted budget.
+
+    Examples:
+      l2e minimize --function bbob:f10:i3:d20 --method cmaes --budget 2000 --seed 0
+      l2e minimize mymodule:myfunction --bounds=-5,5 --dimension 10
+
+    Args:
+        objective: Your function as module:function, found from the current folder.
+        function: A benchmark function instead, e.g. bbob:f10:i3:d20 (see l2e problems).
+        method: How to search (see l2e methods).
+        budget: Number of evaluations, never exceeded.
+        seed: The same seed gives the same result.
+        bounds: low,high for all coordinates, or one low,high per coordinate.
+        dimension: Number of coordinates, when one pair of bounds is given.
+        x0: Where to begin: numbers separated by commas.
+        target: Stop at the first value at or below it.
+        max_seconds: Stop after that much time.
+        timeout: Seconds one evaluation may take before it counts as failed.
+        population_size: Instead of the method's own choice.
+        vectorized: The function takes a batch (n, d) and returns (n,).
+        on_error: What to do when the function fails: penalize (rank last, go on) or raise.
+        checkpoint: File from which the same command goes on after an interruption.
+        plot: Write a picture of the convergence here.
+        out: Write the result as JSON here.
+    """
+    from l2e.problem import HostFunction
+
+    console = Console()
+    if (objective is None) == (function is None):
+        raise ValueError("give either module:function or --function family:f..:d.., see l2e minimize --help")
+    if function is not None:
+        if bounds or dimension:
+            raise ValueError("--bounds and --dimension go with your own function; a benchmark function has its own")
+        problem: Any = catalog.problem(function)
+    else:
+        problem = HostFunction(_user_function(str(objective)), _parse_bounds(bounds, dimension), vectorized)
+    options = {
+        "x0": None if x0 is None else _numbers(x0, "x0"),
+        "method": method,
+        "budget": budget,
+        "rng": seed,
+        "target": target,
+        "max_seconds": max_seconds,
+        "timeout": timeout,
+        "population_size": population_size,
+        "on_error": on_error,
+        "checkpoint": checkpoint,
+    }
+    result, seconds, code = _search(problem, options, console)
+    optimum = getattr(problem, "optimum", None)
+    f_opt = None if optimum is None else optimum.f
+    console.print(_result_table(result, seconds, f_opt))
+    if code and checkpoint is not None:
+        console.print(f"saved in {checkpoint}: the same command goes on from there", highlight=False)
+    _write(result, function or str(objective), seed, budget, f_opt, seconds, plot, out, console)
+    return code
+
+
+def methods() -> int:
+    """List the search methods, one line each."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("method", "kind", "what it is"):
+        table.add_column(heading, no_wrap=heading != "what it is")
+    for name, method in catalog.METHODS.items():
+        kind = "native" if method.native else f"needs l2e[{method.extra}]" if method.extra else "adapter"
+        default = "  (default)" if name == catalog.DEFAULT_METHOD else ""
+        table.add_row(name, kind, method.summary + default)
+    Console().print(table, highlight=False)
+    return 0
+
+
+def problems() -> int:
+    """List the benchmark problems, one line each."""
+    from l2e.problems.bbob_paper import PAPER_TRAIN
+    from l2e.problems.bbob_suite import GROUPS, NAMES
+
+    console = Console()
+    table = Table(box=None, pad_edge=False)
+    for heading in ("family", "written like", "what it is"):
+        table.add_column(heading, no_wrap=heading != "what it is")
+    for name, family in catalog.FAMILIES.items():
+        table.add_row(name, family.example, family.summary)
+    console.print(table, highlight=False)
+    functions = Table(box=None, pad_edge=False)
+    for heading in ("\nfunction", "\nname", "\ngroup", "in the paper's\nsplit"):
+        functions.add_column(heading)
+    for group, members in GROUPS.items():
+        for function in members:
+            split = "train" if function in PAPER_TRAIN else "test"
+            functions.add_row(f"f{function}", NAMES[function - 1], group, split)
+    console.print(functions, highlight=False)
+    return 0
+
+
+def demo(
+    out: Path = Path("demo"),
+    dimension: int = 5,
+    budget: int = 5000,
+    seeds: int = 5,
+    method: str = catalog.DEFAULT_METHOD,
+) -> int:
+    """Minimise six functions with the default and with CMA-ES; write a picture and a page.
+
+    Args:
+        out: Folder for demo.png and demo.html.
+        dimension: Number of coordinates.
+        budget: Evaluations per run.
+        seeds: Runs per function and method.
+        method: The method to show beside CMA-ES.
+    """
+    run_demo(Demo(out, dimension, budget, seeds, method), Console())
+    return 0
+
+
+COMMANDS = {"minimize": minimize, "methods": methods, "problems": problems, "demo": demo}
+
+
+def main(arguments: Annotated[list[str] | None, "for tests"] = None) -> None:
+    """Run the command line; known errors are one line on stderr and exit code 2."""
+    try:
+        code = tyro.extras.subcommand_cli_from_dict(
+            COMMANDS,
+            prog="l2e",
+            description="Learned evolutionary optimization: minimise black-box functions, compare methods.",
+            args=arguments,
+        )
+    except (ValueError, TypeError, MissingExtraError, OSError) as error:
+        Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    sys.exit(code)
+
+
+def _search(problem: Any, options: dict[str, Any], console: Console) -> tuple[Any, float, int]:
+    """Run the search under a progress bar; on Ctrl-C the best so far, with exit code 130."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from l2e._minimize import minimize as search
+    from l2e._result import InterruptedSearch
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("best {task.fields[best]}"),
+    )
+    began = time.perf_counter()
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(options["method"], total=options["budget"], best="-")
+
+        def show(intermediate_result: Any) -> None:
+            best = f"{intermediate_result.fun:.6g}"
+            progress.update(task, completed=intermediate_result.nfev, best=best)
+
+        try:
+            result = search(problem, callback=show, **options)
+            code = 0 if result.success else 1
+        except InterruptedSearch as interrupted:
+            result, code = interrupted.result, 130
+    return result, time.perf_counter() - began, code
+
+
+def _result_table(result: Any, seconds: float, f_opt: float | None) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_row("best value", f"{result.fun:.10g}")
+    if f_opt is not None:
+        table.add_row("gap to optimum", f"{max(result.fun - f_opt, 0):.3g}")
+    table.add_row("at x", "-" if result.x is None else _short(result.x))
+    table.add_row("evaluations", f"{result.nfev} in {result.nit} batches, {seconds:.2f} s")
+    if result.n_failed:
+        table.add_row("failed", f"{result.n_failed}, first: {result.failures[0].reason}")
+    table.add_row("ended by", f"{result.reason}: {result.message}")
+    return table
+
+
+def _short(x: Any) -> str:
+    shown = ", ".join(f"{value:.6g}" for value in x[:8])
+    return f"[{shown}]" if len(x) <= 8 else f"[{shown}, ... {len(x)} numbers, all with --out]"
+
+
+def _write(
+    result: Any,
+    name: str,
+    seed: int,
+    budget: int,
+    f_opt: float | None,
+    seconds: float,
+    plot: Path | None,
+    out: Path | None,
+    console: Console,
+) -> None:
+    if plot is not None and result.x is not None:
+        from l2e.report.figures import convergence
+        from l2e.report.records import Run
+
+        convergence([Run.of(result, name, seed, budget, f_opt, seconds)], plot, f"{name}, seed {seed}")
+        console.print(f"picture: {plot}", highlight=False)
+    if out is not None:
+        from l2e.checkpoint import write_whole
+
+        facts = {key: result[key] for key in ("fun", "nfev", "nit", "success", "status", "message", "reason", "method")}
+        facts["x"] = None if result.x is None else result.x.tolist()
+        facts["history"] = {"nfev": result.history.nfev.tolist(), "fun": result.history.fun.tolist()}
+        facts |= {"problem": name, "seed": seed, "budget": budget, "n_failed": result.n_failed, "seconds": seconds}
+        write_whole(out, json.dumps(facts, indent=1).encode())
+        console.print(f"result: {out}", highlight=False)
+
+
+def _user_function(name: str) -> Any:
+    """Import module:function from the current folder or the environment."""
+    module_name, separator, attribute = name.partition(":")
+    if not separator or not module_name or not attribute:
+        raise ValueError(f"write your function as module:function, got {name!r}")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name != module_name.partition(".")[0] and error.name != module_name:
+            raise
+        raise ValueError(f"no module {module_name!r} in the current folder or installed") from error
+    if not hasattr(module, attribute):
+        callables = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        raise unknown(f"function in module {module_name}", attribute, callables)
+    return getattr(module, attribute)
+
+
+def _parse_bounds(bounds: tuple[str, ...], dimension: int | None) -> Any:
+    from l2e._space import box
+
+    if not bounds:
+        raise ValueError("your own function needs --bounds=low,high (and --dimension)")
+    pairs = [_numbers(pair, "bounds") for pair in bounds]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError(f"bounds are written low,high, e.g. --bounds=-5,5; got {' '.join(bounds)}")
+    if len(pairs) == 1 and dimension is not None:
+        if dimension < 1:
+            raise ValueError(f"dimension must be at least 1, got {dimension}")
+        pairs = pairs * dimension
+    if dimension is not None and len(pairs) != dimension:
+        raise ValueError(f"{len(pairs)} bounds were given for dimension {dimension}: give one, or one per coordinate")
+    return box(pairs)
+
+
+def _numbers(text: str, what: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{what} must be numbers separated by commas, got {text!r}") from None

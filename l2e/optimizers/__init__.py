@@ -1,0 +1,1 @@
+"""Native optimizers, one file per algorithm."""
