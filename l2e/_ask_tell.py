@@ -4,7 +4,7 @@ import os
 import time
 from typing import Any
 
-import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import OptimizeResult
 
@@ -119,7 +119,7 @@ class Optimizer:
             method=method or facts["method"],
             budget=facts["budget"],
             x0=facts["x0"],
-            rng=jax.random.wrap_key_data(np.asarray(facts["key"], dtype=np.uint32)),
+            rng=jnp.asarray(facts["key"], dtype=jnp.uint32),
             population_size=facts["population_size"],
             target=facts["target"],
             max_seconds=facts["max_seconds"],

@@ -31,7 +31,8 @@ def cache_folder() -> Path | None:
 def _keep_compilations() -> None:
     """Switch on JAX's persistent compilation cache, unless the user has chosen one or none."""
     folder = cache_folder()
-    if folder is None or jax.config.jax_compilation_cache_dir is not None:
+    chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if folder is None or chosen is not None:
         return
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
@@ -42,6 +43,11 @@ def float64() -> contextlib.AbstractContextManager[Any]:
     """A context in which JAX computes in float64; the caller's own setting is back afterwards."""
     _keep_compilations()
     return jax.enable_x64(True)
+
+
+def float64_is_on() -> bool:
+    """Whether JAX computes in float64 here and now."""
+    return jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
 
 
 SEQUENTIAL = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED", "xla_cpu_multi_thread_eigen": False}

@@ -1,5 +1,6 @@
 """The main job in half a minute: six functions, two methods, one counted budget, a table, a picture and a page."""
 
+import itertools
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from l2e._minimize import minimize
 from l2e.problems import BBOB
 from l2e.report import figures, page
 from l2e.report.records import Run
-from l2e.report.summary import Row, number, summarize
+from l2e.report.summary import Row, cells, summarize
 
 FUNCTIONS = (2, 8, 12, 15, 19, 21)
 """Separable and ill-conditioned, curved valley, ridge-like, regular and irregular multi-modal, many peaks."""
@@ -70,9 +71,6 @@ def _table(rows: list[Row], methods: list[str], demo: Demo, doing: str, share: f
         table.add_column(method, justify="right")
         table.add_column("evaluations", justify="right")
     for row in rows:
-        cells = []
-        for method in methods:
-            gap = number(row.gap[method])
-            cells += [f"[bold]{gap}[/bold]" if method in row.best else gap, f"{row.nfev[method]:.0f}"]
-        table.add_row(row.problem, *cells)
+        shown = [(f"[bold]{gap}[/bold]" if best else gap, nfev) for gap, nfev, best in cells(row, methods)]
+        table.add_row(row.problem, *itertools.chain(*shown))
     return table

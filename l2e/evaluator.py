@@ -5,9 +5,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
+import jax
 import numpy as np
 from scipy.optimize import OptimizeResult
 
+from l2e import _runtime
 from l2e._space import Box
 from l2e._watchdog import TimedOutError, Watchdog
 
@@ -119,6 +121,7 @@ class Evaluator:
         self.failures: list[Failure] = []
         self.stop: StopSearch | None = None
         self._function = function
+        self._x64 = _runtime.float64_is_on()  # the user's setting, in which the function runs whoever calls it
         self._vectorized = vectorized
         self._on_error = on_error
         self._callback = callback
@@ -227,14 +230,20 @@ class Evaluator:
         """The function's answer and None, or nothing and the reason of its failure."""
         try:
             if self._watchdog is None:
-                return self._function(argument), None
-            return self._watchdog(lambda: self._function(argument), self._patience()), None
+                return self._apply(argument), None
+            return self._watchdog(lambda: self._apply(argument), self._patience()), None
         except TimedOutError as error:
             return None, f"timed out: {error}"
         except Exception as error:
             if self._on_error == "raise":
                 raise ObjectiveError(f"the objective raised {error!r} at evaluation {self.used + 1}") from error
             return None, f"raised {error!r}"
+
+    def _apply(self, argument: np.ndarray) -> Any:
+        if _runtime.float64_is_on() == self._x64:
+            return self._function(argument)
+        with jax.enable_x64(self._x64):
+            return self._function(argument)
 
     def _patience(self) -> float:
         left = np.inf if self._deadline is None else self._deadline - time.monotonic()

@@ -70,6 +70,10 @@ class JAXFunction(AbstractTraceableProblem):
     function: Callable[[Any], Any] = eqx.field(static=True)
     space: Box
 
+    def __init__(self, function: Callable[[Any], Any], space: Box):
+        self.function = function
+        self.space = space
+
     def evaluate(self, points: Points, key: Key | None = None) -> Values:
         return jax.vmap(self.function)(points)
 
@@ -79,7 +83,12 @@ class HostFunction(AbstractProblem):
 
     function: Callable[[Any], Any] = eqx.field(static=True)
     space: Box
-    vectorized: bool = eqx.field(static=True, default=False)
+    vectorized: bool = eqx.field(static=True)
+
+    def __init__(self, function: Callable[[Any], Any], space: Box, vectorized: bool = False):
+        self.function = function
+        self.space = space
+        self.vectorized = vectorized
 
     def evaluate(self, points: Points, key: Key | None = None) -> Values:
         batch = np.asarray(points)

@@ -20,7 +20,6 @@ POPULATION_SIZES: dict[str, Callable[[int], int]] = {
     "NLSHADE_LBC": lambda d: 23 * d,
     "LSHADE_cnEpSin": lambda d: 18 * d,
     "LSRTDE": lambda d: 20 * d,
-    "AGSK": lambda d: 40 * d if d > 5 else 100,
     "IMODE": lambda d: min(5000, max(18 * d, 6 * d * d)),
     "ARRDE": lambda d: 0,  # derives it from the budget, which is part of the method
 }

@@ -65,7 +65,7 @@ def _is_flat(watch: Watch, values: Values, population: Count, epsilon: float) ->
     live = (jnp.arange(values.shape[0]) < population) & jnp.isfinite(values)
     lowest = jnp.minimum(jnp.min(recent), jnp.min(jnp.where(live, values, jnp.inf)))
     highest = jnp.maximum(jnp.max(recent), jnp.max(jnp.where(live, values, -jnp.inf)))
-    tolerance = jnp.maximum(1e-12, 4 * epsilon * jnp.abs(lowest))
+    tolerance = jnp.maximum(1e-11, 4 * epsilon * jnp.abs(lowest))
     return (watch.seen >= watch.recent) & (highest - lowest < tolerance)
 
 

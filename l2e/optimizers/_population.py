@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from l2e._space import Box
-from l2e._types import Count, Key, Point, Points, Values
+from l2e._types import Count, Key, Point, Points, Scalar, Values
 
 
 def leaf(value: Any) -> Any:
@@ -56,19 +56,35 @@ def failed_last(values: Values, like: Values) -> Values:
     return jnp.where(jnp.isfinite(values), values, jnp.inf)
 
 
+def shrunk(largest: int, smallest: int, progress: Scalar) -> Count:
+    """The size of a population that falls linearly from its largest to its smallest, and stays from progress 1 on."""
+    size = jnp.round(largest + (smallest - largest) * progress)
+    return jnp.clip(size, smallest, largest).astype(jnp.int32)
+
+
 def distinct_others(key: Key, targets: Int[Array, "n"], sizes: Sequence[int | Count]) -> list[Int[Array, "n"]]:
     """For each target some indices that differ from it and from each other; the k-th is uniform below `sizes[k]`.
 
     Drawing from a range that is short by the indices already taken, and stepping over those in ascending order, is
     uniform over the rest without rejection. The sizes must not fall, and exceed the number of indices drawn.
     """
-    taken = [targets.astype(jnp.int32)]
+    ascending, drawn = [targets.astype(jnp.int32)], []
     for step_key, size in zip(jax.random.split(key, len(sizes)), sizes, strict=True):
-        draw = jax.random.randint(step_key, targets.shape, 0, size - len(taken), jnp.int32)
-        for other in jnp.sort(jnp.stack(taken), axis=0):
-            draw = draw + (draw >= other)
-        taken.append(draw.astype(jnp.int32))
-    return taken[1:]
+        draw = jax.random.randint(step_key, targets.shape, 0, size - len(ascending), jnp.int32)
+        for taken in ascending:
+            draw = (draw + (draw >= taken)).astype(jnp.int32)
+        drawn.append(draw)
+        ascending = _inserted(ascending, draw)
+    return drawn
+
+
+def _inserted(ascending: list[Int[Array, "n"]], new: Int[Array, "n"]) -> list[Int[Array, "n"]]:
+    """One more row in an elementwise ascending list; a sort would take far longer to compile."""
+    result = []
+    for row in ascending:
+        result.append(jnp.minimum(row, new))
+        new = jnp.maximum(row, new)
+    return [*result, new]
 
 
 def crossover_mask(key: Key, shape: tuple[int, ...], probability: Array) -> Bool[Array, "n d"]:

@@ -24,6 +24,7 @@ from l2e.optimizers._population import (
     first_population,
     halfway_inside,
     leaf,
+    shrunk,
 )
 
 SPREAD = 0.1
@@ -141,24 +142,16 @@ class LSHADE(AbstractOptimizer[LSHADEState]):
         key, archive_key, trial_key = jax.random.split(state.key, 3)
 
         used = state.used + state.size
-        size = jnp.minimum(state.size, self._size_after(used, values.dtype))
-        population = jnp.where(accepted[:, None], state.trials, state.population)
+        progress = used / jnp.asarray(self.budget, values.dtype)
+        size = jnp.minimum(state.size, shrunk(self.population_size, self.min_population_size, progress))  # Eq. (10)
         kept = jnp.where(accepted, values, state.values)
         order = jnp.argsort(kept)  # stable: dead rows stay behind failed ones
+        population = jnp.where(accepted[:, None], state.trials, state.population)[order]
         kept = jnp.where(jnp.arange(self.population_size) < size, kept[order], jnp.inf)
         archive = remember(state.archive, state.population, improved, self._capacity(size), archive_key)
         memory = learn(state.memory, state.values, values, improved, state.scale, state.crossover)
-        trials, scale, crossover = self._trials(population[order], size, archive, memory, trial_key)
-        return LSHADEState(
-            state.space, key, population[order], kept, trials, scale, crossover, archive, memory, size, used
-        )
-
-    def _size_after(self, used: Count, dtype: Any) -> Count:
-        """Eq. (10)."""
-        smallest, largest = self.min_population_size, self.population_size
-        progress = used.astype(dtype) / jnp.asarray(self.budget, dtype)
-        size = jnp.round(largest + (smallest - largest) * progress)
-        return jnp.clip(size, smallest, largest).astype(jnp.int32)
+        trials, scale, crossover = self._trials(population, size, archive, memory, trial_key)
+        return LSHADEState(state.space, key, population, kept, trials, scale, crossover, archive, memory, size, used)
 
     def _capacity(self, size: Count) -> Count:
         return jnp.round(self.archive_rate * size).astype(jnp.int32)
@@ -226,8 +219,8 @@ def learn(
 
 def improvement_weights(before: Values, after: Values, improved: Bool[Array, "n"]) -> Values:
     """Eq. (9): the share of each success in the total improvement; equal shares if all of them underflow."""
-    # half of each first: the difference of two large numbers would overflow
-    gain = jnp.where(improved, jnp.where(improved, before, 0) / 2 - jnp.where(improved, after, 0) / 2, 0)
+    # a sixteenth of each: the difference of two large numbers overflows, the inverse of a large one underflows
+    gain = jnp.where(improved, before, 0) / 16 - jnp.where(improved, after, 0) / 16
     largest = jnp.max(gain)
     share = jnp.where(largest > 0, gain / jnp.where(largest > 0, largest, 1), improved.astype(gain.dtype))
     return share / jnp.maximum(jnp.sum(share), 1)

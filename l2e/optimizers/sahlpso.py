@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from l2e._space import Box
-from l2e._types import Count, Key, Point, Points, Values
+from l2e._types import Count, Key, Point, Points, Scalar, Values
 from l2e.optimizer import AbstractOptimizer
-from l2e.optimizers._population import as_arrays, check_range, check_size, failed_last, first_population, leaf
+from l2e.optimizers._population import as_arrays, check_range, check_size, failed_last, first_population, leaf, shrunk
 
 CROSSOVER_RATES = np.asarray([1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5])
 FIRST_UNLOCKED = 5
@@ -35,8 +35,9 @@ class Choice(eqx.Module):
     probabilities: Float[Array, "entries"]
     unlocked: Count
     drawn: Int[Array, "n"]  # the entry each particle moved with
-    uses: Float[Array, "entries"]  # in this learning period
+    uses: Float[Array, "entries"]
     successes: Float[Array, "entries"]
+    recent: Scalar  # successes of all entries in this learning period
 
 
 class Swarm(eqx.Module):
@@ -48,7 +49,7 @@ class Swarm(eqx.Module):
     best_positions: Points
     best_values: Values
     past: Float[Array, "n lags d"]  # a ring of own best points, generation g in slot g modulo its length
-    is_explorer: Bool[Array, "n"]
+    is_explorer: Bool[Array, "n"]  # the role of the present move
 
 
 class SAHLPSOState(eqx.Module):
@@ -65,7 +66,7 @@ class SAHLPSOState(eqx.Module):
 
 
 class SAHLPSO(AbstractOptimizer[SAHLPSOState]):
-    """Particle swarm with two roles: a fifth of the particles explore, the others exploit.
+    """Particle swarm with two roles: in each generation a random fifth of the particles explores, the others exploit.
 
     ```
     v <- w v + acceleration * r * (exemplar - x),   x <- x + v
@@ -73,8 +74,11 @@ class SAHLPSO(AbstractOptimizer[SAHLPSOState]):
 
     An explorer's exemplar is its own best point of some generations ago, crossed with the better best point of two
     random particles. An exploiter's is its own best point, crossed with that of a leading particle, then mixed gene by
-    gene with the global best. Crossover rate and lag are drawn by their success in the last learning period; a
-    particle that did not improve draws a new inertia w. The swarm shrinks linearly over its budget, keeping the best.
+    gene with the global best. Crossover rate and lag are drawn by their success so far; a particle that did not
+    improve draws a new inertia w. The swarm shrinks linearly over its budget, keeping the best.
+
+    Roles are drawn anew because explorers improve less: were they fixed, the shrinking would remove them first, and
+    the swarm of exploiters that is left collapses (in 10-D none was left after a quarter of 20,000 evaluations).
 
     **Arguments:**
 
@@ -82,7 +86,7 @@ class SAHLPSO(AbstractOptimizer[SAHLPSOState]):
     - `population_size`, `min_population_size`: particles at the start and at the end.
     - `acceleration`: the pull c towards the exemplar.
     - `velocity_limit`: largest speed in a coordinate, as a share of the box; starting velocities are uniform within.
-    - `explorer_fraction`: the share of explorers; which particles they are is drawn once.
+    - `explorer_fraction`: the share of explorers.
     """
 
     budget: Any = eqx.field(converter=leaf)
@@ -102,11 +106,10 @@ class SAHLPSO(AbstractOptimizer[SAHLPSOState]):
 
     def init(self, space: Box, key: Key, start: Point | None = None) -> SAHLPSOState:
         space = as_arrays(space)
-        key, first_key, velocity_key, role_key = jax.random.split(key, 4)
+        key, first_key, velocity_key = jax.random.split(key, 3)
         n = self.population_size
         positions = first_population(space, first_key, n, start)
         dtype, zero = positions.dtype, jnp.zeros((), jnp.int32)
-        explorers = jnp.round(jnp.asarray(self.explorer_fraction, dtype) * n)
         swarm = Swarm(
             positions=positions,
             velocities=jax.random.uniform(velocity_key, positions.shape, dtype, -1, 1) * self._limit(dtype),
@@ -114,7 +117,7 @@ class SAHLPSO(AbstractOptimizer[SAHLPSOState]):
             best_positions=positions,
             best_values=jnp.full((n,), jnp.inf, dtype),
             past=jnp.repeat(positions[:, None], LAGS + 1, axis=1),
-            is_explorer=jax.random.permutation(role_key, n) < explorers,
+            is_explorer=jnp.zeros((n,), bool),
         )
         crossover = fresh_choice(len(CROSSOVER_RATES), FIRST_UNLOCKED, n, dtype)
         lag = fresh_choice(LAGS, LAGS, n, dtype)
@@ -139,24 +142,27 @@ class SAHLPSO(AbstractOptimizer[SAHLPSOState]):
         lag = refreshed(credited(state.lag, moved & swarm.is_explorer, better), refresh)
 
         used = state.used + state.size
-        size = jnp.minimum(state.size, self._size_after(used, values.dtype))
+        progress = used / jnp.asarray(self.budget, values.dtype)
+        size = jnp.minimum(state.size, shrunk(self.population_size, self.min_population_size, progress))
         order = jnp.argsort(jnp.where(alive, swarm.best_values, jnp.inf))  # stable: the dead stay behind the failed
         order = jnp.where(size < state.size, order, jnp.arange(self.population_size))
         swarm = jax.tree.map(lambda rows: rows[order], swarm)
 
-        crossover_key, lag_key = jax.random.split(choice_key)
+        crossover_key, lag_key, role_key = jax.random.split(choice_key, 3)
         crossover, lag = draw(crossover, crossover_key), draw(lag, lag_key)
+        swarm = eqx.tree_at(lambda s: s.is_explorer, swarm, self._roles(role_key, size, values.dtype))
         swarm = self._move(swarm, crossover, lag, state.generation, size, move_key)
         return SAHLPSOState(state.space, key, swarm, crossover, lag, state.generation + 1, size, used)
 
     def _limit(self, dtype: Any) -> Array:
         return jnp.asarray(self.velocity_limit, dtype)
 
-    def _size_after(self, used: Count, dtype: Any) -> Count:
-        smallest, largest = self.min_population_size, self.population_size
-        progress = used.astype(dtype) / jnp.asarray(self.budget, dtype)
-        size = jnp.round(largest + (smallest - largest) * progress)
-        return jnp.clip(size, smallest, largest).astype(jnp.int32)
+    def _roles(self, key: Key, size: Count, dtype: Any) -> Bool[Array, "n"]:
+        """Who explores: that share of the living particles, at random."""
+        lottery = jax.random.uniform(key, (self.population_size,), dtype)
+        lottery = jnp.where(jnp.arange(self.population_size) < size, lottery, 2)
+        explorers = jnp.round(jnp.asarray(self.explorer_fraction, dtype) * size)
+        return jnp.argsort(jnp.argsort(lottery)) < explorers
 
     def _move(self, swarm: Swarm, crossover: Choice, lag: Choice, generation: Count, size: Count, key: Key) -> Swarm:
         exemplar_key, pull_key = jax.random.split(key)
@@ -207,7 +213,8 @@ def fresh_choice(entries: int, unlocked: int, n: int, dtype: Any) -> Choice:
     """A choice that knows nothing yet."""
     zeros = jnp.zeros((entries,), dtype)
     probabilities = (jnp.arange(entries) < unlocked).astype(dtype) / unlocked
-    return Choice(probabilities, jnp.asarray(unlocked, jnp.int32), jnp.zeros((n,), jnp.int32), zeros, zeros)
+    drawn = jnp.zeros((n,), jnp.int32)
+    return Choice(probabilities, jnp.asarray(unlocked, jnp.int32), drawn, zeros, zeros, jnp.zeros((), dtype))
 
 
 def draw(choice: Choice, key: Key) -> Choice:
@@ -219,17 +226,19 @@ def draw(choice: Choice, key: Key) -> Choice:
 def credited(choice: Choice, moved: Bool[Array, "n"], better: Bool[Array, "n"]) -> Choice:
     """Count who moved with which entry, and who got better by it."""
     used = jax.nn.one_hot(choice.drawn, choice.uses.shape[0], dtype=choice.uses.dtype) * moved[:, None]
-    counts = (choice.uses + jnp.sum(used, axis=0), choice.successes + jnp.sum(used * better[:, None], axis=0))
-    return eqx.tree_at(lambda c: (c.uses, c.successes), choice, counts)
+    success = jnp.sum(used * better[:, None], axis=0)
+    counts = (choice.uses + jnp.sum(used, axis=0), choice.successes + success, choice.recent + jnp.sum(success))
+    return eqx.tree_at(lambda c: (c.uses, c.successes, c.recent), choice, counts)
 
 
 def refreshed(choice: Choice, due: Bool[Array, ""]) -> Choice:
-    """At the end of a learning period: probabilities by success rates, or one entry more if nothing succeeded."""
+    """At the end of a learning period: probabilities by success rates, or all equal and one more if none succeeded."""
     entries = choice.uses.shape[0]
-    hopeless = jnp.sum(choice.successes) == 0
+    hopeless = choice.recent == 0
     unlocked = jnp.minimum(choice.unlocked + hopeless, entries).astype(jnp.int32)
-    rates = choice.successes / jnp.maximum(choice.uses, 1) + LEAST_RATE  # all equal when nothing succeeded
+    rates = jnp.where(hopeless, 1, choice.successes / jnp.maximum(choice.uses, 1) + LEAST_RATE)
     rates = jnp.where(jnp.arange(entries) < unlocked, rates, 0)
-    zeros = jnp.zeros_like(choice.uses)
-    new = Choice(rates / jnp.sum(rates), unlocked, choice.drawn, zeros, zeros)
-    return jax.tree.map(lambda fresh, old: jnp.where(due, fresh, old), new, choice)
+    fresh = (rates / jnp.sum(rates), unlocked, jnp.zeros_like(choice.recent))
+    old = (choice.probabilities, choice.unlocked, choice.recent)
+    chosen = jax.tree.map(lambda new, was: jnp.where(due, new, was), fresh, old)
+    return eqx.tree_at(lambda c: (c.probabilities, c.unlocked, c.recent), choice, chosen)

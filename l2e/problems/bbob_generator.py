@@ -129,7 +129,10 @@ def _permutation(n: int, seed: int) -> Int[ndarray, "n"]:
 
 
 def _congruential(n: int, seed: int) -> Int[ndarray, "n"]:
-    """seed * 16807**k modulo 2**31 - 1 for k = 1..n; the powers by doubling, as products stay below 2**62."""
+    """seed * 16807**k modulo 2**31 - 1 for k = 1..n; the powers by doubling, as products stay below 2**62.
+
+    Seeds above the modulus (instances above 214,000) are reduced first; the C code is not defined there.
+    """
     start = max(1, seed % _MODULUS)
     powers = np.array([_MULTIPLIER], dtype=np.int64)
     while len(powers) < n:

@@ -42,11 +42,10 @@ def sample_bbob(key: Key, function: int, dimension: int, dtype: Any = jnp.float3
     tasks = jax.vmap(lambda key: l2e.problems.sample_bbob(key, function=15, dimension=10))(jax.random.split(key, 64))
     ```
     """
-    shift_key, scale_key, rotations_key, peaks_key = jax.random.split(key, 4)
-    shift = SHIFT * (2 * _uniform(shift_key, (dimension,), dtype) - 1)
-    value, hardness = _uniform(scale_key, (2,), dtype)
-    f_opt = OFFSET * (2 * value - 1)
-    hardness = HARDNESS[0] + (HARDNESS[1] - HARDNESS[0]) * hardness
+    numbers_key, rotations_key, peaks_key = jax.random.split(key, 3)
+    numbers = _uniform(numbers_key, (dimension + 2,), dtype)
+    shift, f_opt = SHIFT * (2 * numbers[2:] - 1), OFFSET * (2 * numbers[0] - 1)
+    hardness = HARDNESS[0] + (HARDNESS[1] - HARDNESS[0]) * numbers[1]
     rotations = _rotations(rotations_key, dimension, dtype)
     x_opt = _place(function, shift)
     peaks = _peaks(peaks_key, function, x_opt, rotations[0]) if function in PEAKED else None

@@ -87,7 +87,7 @@ def bbob(function: int, instance: int = 1, dimension: int = 10) -> BBOB:
     problem(np.zeros(20))  # the value COCO gives
     ```
 
-    **Arguments:** `function`: 1 to 24; `instance`: from 1 (COCO's campaigns use 1 to about 100); `dimension`: from 2.
+    **Arguments:** `function`: 1 to 24; `instance`: from 1; `dimension`: from 2 (COCO itself offers up to 40).
 
     **Raises:** `ValueError` or `TypeError` for anything else.
     """

@@ -39,13 +39,15 @@ def _panel(axis: Any, runs: list[Run], methods: list[str]) -> None:
     known = all(run.f_opt is not None for run in runs)
     evaluations = grid(max(run.budget for run in runs))
     floor = GAP_FLOOR if known else -np.inf
-    for method, color in zip(methods, _cycle(len(methods)), strict=True):
+    for place, (method, color) in enumerate(zip(methods, _cycle(len(methods)), strict=True)):
         chosen = [run for run in runs if run.method == method]
         for run in chosen:
-            axis.plot(evaluations, np.maximum(run.curve(evaluations), floor), color=color, alpha=0.25, linewidth=0.7)
+            axis.plot(
+                evaluations, np.maximum(run.curve(evaluations), floor), color=color, alpha=0.25, linewidth=0.7, zorder=3
+            )
         if chosen:
             median = np.maximum(median_curve(chosen, evaluations), floor)
-            axis.plot(evaluations, median, color=color, linewidth=2, label=method)
+            axis.plot(evaluations, median, color=color, linewidth=2, label=method, zorder=10 - place)
     axis.set_xscale("log")
     axis.set_xlabel("evaluations", fontsize=9)
     axis.set_ylabel("f - f*" if known else "best value", fontsize=9)

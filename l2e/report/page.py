@@ -11,7 +11,7 @@ from l2e._version import __version__
 from l2e.checkpoint import write_whole
 from l2e.report.figures import COLORS
 from l2e.report.records import GAP_FLOOR, Run, grid, median_curve
-from l2e.report.summary import Row, number
+from l2e.report.summary import Row, cells
 
 STYLE = """
 :root { color-scheme: light dark; --line: #8884; }
@@ -26,6 +26,11 @@ td.best { font-weight: 700; }
 .charts > div { background: white; border-radius: .5rem; overflow: hidden; min-width: 0; }
 footer { margin-top: 2rem; opacity: .7; font-size: .85rem; }
 """
+
+FIT = """
+window.addEventListener("load", () => document.querySelectorAll(".plotly-graph-div").forEach(Plotly.Plots.resize));
+"""
+"""A chart drawn before the grid has all its columns is too wide; once all are there, each is fitted to its cell."""
 
 
 def write_page(path: Path, title: str, intro: str, runs: list[Run], rows: list[Row], methods: list[str]) -> None:
@@ -42,7 +47,8 @@ def write_page(path: Path, title: str, intro: str, runs: list[Run], rows: list[R
 <h2>Best so far against evaluations</h2>
 <p>Thin lines are single runs, thick ones medians. A gap below {GAP_FLOOR:g} counts as solved and is drawn there.</p>
 <div class="charts">{"".join(charts)}</div>
-<footer>l2e {__version__}</footer></body></html>"""
+<footer>l2e {__version__}</footer>
+<script>{FIT}</script></body></html>"""
     write_whole(path, page.encode())
 
 
@@ -53,18 +59,15 @@ def _table(rows: list[Row], methods: list[str]) -> str:
 
 
 def _cells(row: Row, methods: list[str]) -> str:
-    cells = []
-    for method in methods:
-        mark = ' class="best"' if method in row.best else ""
-        cells.append(f"<td{mark}>{number(row.gap[method])}</td><td>{row.nfev[method]:.0f}</td>")
-    return "".join(cells)
+    marked = [(gap, nfev, ' class="best"' if best else "") for gap, nfev, best in cells(row, methods)]
+    return "".join(f"<td{mark}>{gap}</td><td>{nfev}</td>" for gap, nfev, mark in marked)
 
 
 def _chart(runs: list[Run], problem: str, methods: list[str]) -> str:
     graph = require("plotly.graph_objects", "report")
     figure = graph.Figure()
     evaluations = grid(max(run.budget for run in runs))
-    for i, method in enumerate(methods):
+    for i, method in reversed(list(enumerate(methods))):  # the first method is drawn last, on top
         chosen = [run for run in runs if run.method == method]
         color = COLORS[i % len(COLORS)]
         for run in chosen:
@@ -82,11 +85,11 @@ def _chart(runs: list[Run], problem: str, methods: list[str]) -> str:
         title={"text": problem, "font": {"size": 14}},
         xaxis={"type": "log", "title": {"text": "evaluations"}},
         yaxis={"type": "log", "title": {"text": "f - f*"}, "exponentformat": "power"},
-        legend={"orientation": "h", "y": -0.25},
+        legend={"orientation": "h", "y": -0.25, "traceorder": "reversed"},
         margin={"l": 60, "r": 15, "t": 40, "b": 40},
         height=330,
     )
-    return figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False, "responsive": True})
+    return figure.to_html(full_html=False, include_plotlyjs=False, config={"displayModeBar": False, "responsive": True})
 
 
 def _line(evaluations: np.ndarray, gaps: np.ndarray) -> dict[str, Any]:

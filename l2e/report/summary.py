@@ -9,7 +9,7 @@ from l2e.report.records import GAP_FLOOR, Run
 
 @dataclass(frozen=True)
 class Row:
-    """Medians over the runs on one problem, by method; `best` are the methods no other is below."""
+    """Medians over the runs on one problem, by method that has runs; `best` are the methods no other is below."""
 
     problem: str
     gap: dict[str, float]
@@ -22,12 +22,23 @@ def summarize(runs: list[Run], methods: list[str]) -> list[Row]:
     rows = []
     for problem in dict.fromkeys(run.problem for run in runs):
         chosen = {method: [run for run in runs if (run.problem, run.method) == (problem, method)] for method in methods}
-        gap = {method: float(np.median([run.final for run in runs])) for method, runs in chosen.items()}
-        nfev = {method: float(np.median([run.nfev for run in runs])) for method, runs in chosen.items()}
+        present = {method: group for method, group in chosen.items() if group}
+        gap = {method: float(np.median([run.final for run in group])) for method, group in present.items()}
+        nfev = {method: float(np.median([run.nfev for run in group])) for method, group in present.items()}
         floored = {method: max(value, GAP_FLOOR) for method, value in gap.items()}
         lowest = min(floored.values())
         rows.append(Row(problem, gap, nfev, frozenset(m for m, value in floored.items() if value <= lowest)))
     return rows
+
+
+def cells(row: Row, methods: list[str]) -> list[tuple[str, str, bool]]:
+    """For each method the median gap and evaluations as text, and whether it is among the best."""
+    return [
+        (number(row.gap[method]), f"{row.nfev[method]:.0f}", method in row.best)
+        if method in row.gap
+        else ("", "", False)
+        for method in methods
+    ]
 
 
 def number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Every third-party searcher keeps the contract: it is counted exactly, stays in the box, and lets the meter stop it."""
+"""Every third-party searcher keeps the contract: it is counted exactly, keeps to the box, and stops when told to."""
 
 import dataclasses
 import subprocess
@@ -29,26 +29,39 @@ BUDGET = 700
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A method, and the value it must reach on the sphere within the budget."""
+    """A method, and the values it must reach on the sphere within the budget, without and with failing evaluations."""
 
     name: str
     method: AbstractContestant
     reaches: float
+    with_failures: float = 0.3
     whole_budget: bool = True
 
 
+# Above the worst of six seeds by a margin, and below what uniform sampling finds.
 CASES = [
-    Case("pycma", PyCMA(), 1e-9, whole_budget=False),
-    Case("pycma-ipop", PyCMA(restarts="ipop"), 1e-9),
-    Case("pycma-bipop", PyCMA(restarts="bipop"), 1e-9),
-    Case("lq-cma", LQCMA(), 1e-12),
-    Case("lq-cma-once", LQCMA(restarts="none"), 1e-12, whole_budget=False),
-    Case("scipy-de", ScipyDE(), 1e-2),
-    Case("scipy-annealing", ScipyDualAnnealing(), 1e-9),
-    Case("scipy-annealing-plain", ScipyDualAnnealing(no_local_search=True), 1e-1),
-    Case("scipy-slsqp", ScipySLSQP(), 1e-9),
-    *[Case(f"minion-{name}", Minion(name), 0.1 if name == "AGSK" else 1e-2) for name in POPULATION_SIZES],
-    *[Case(f"evosax-{name}", EvosaxES(name), 1e-2) for name in STRATEGIES],
+    Case("pycma", PyCMA(), 1e-11, whole_budget=False),
+    Case("pycma-ipop", PyCMA(restarts="ipop"), 1e-11),
+    Case("pycma-bipop", PyCMA(restarts="bipop"), 1e-11),
+    Case("lq-cma", LQCMA(), 1e-20),
+    Case("lq-cma-once", LQCMA(restarts="none"), 1e-20, whole_budget=False),
+    Case("scipy-de", ScipyDE(), 0.05),
+    Case("scipy-annealing", ScipyDualAnnealing(), 1e-11, with_failures=1.0),  # a failure spoils a local search
+    Case("scipy-annealing-plain", ScipyDualAnnealing(no_local_search=True), 0.1),
+    Case("scipy-slsqp", ScipySLSQP(), 1e-11),
+    Case("minion-LSHADE", Minion("LSHADE"), 1e-2),
+    Case("minion-JADE", Minion("JADE"), 2e-2),
+    Case("minion-jSO", Minion("jSO"), 1e-4),
+    Case("minion-NLSHADE_RSP", Minion("NLSHADE_RSP"), 1e-3),
+    Case("minion-NLSHADE_LBC", Minion("NLSHADE_LBC"), 1e-4),
+    Case("minion-LSHADE_cnEpSin", Minion("LSHADE_cnEpSin"), 1e-3),
+    Case("minion-LSRTDE", Minion("LSRTDE"), 1e-4),
+    Case("minion-IMODE", Minion("IMODE"), 1e-2),
+    Case("minion-ARRDE", Minion("ARRDE"), 1e-6),
+    Case("minion-small", Minion("LSHADE", population_size=20), 1e-2),
+    Case("evosax-LES", EvosaxES("LES"), 1e-2),
+    Case("evosax-EvoTF", EvosaxES("EvoTF"), 1e-2),
+    Case("evosax-CMAAnchoredLES", EvosaxES("CMAAnchoredLES"), 1e-11),
     Case("evosax-LGA", EvosaxLGA(), 1e-2),
 ]
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -81,8 +94,8 @@ def search(method, function, space=CUBE, budget=BUDGET, seed=0, start=None, **se
     try:
         reason = method.run(evaluate, space, seed, start)
     except StopSearch as stop:
-        assert stop is evaluate.stop
         reason = stop.reason
+    assert evaluate.stop is None or evaluate.stop.reason == reason
     return np.array(counting.calls), evaluate, reason
 
 
@@ -107,7 +120,13 @@ def test_reaches_the_minimum_of_the_sphere(case):
 def test_uniform_sampling_misses_every_stated_value():
     points = np.random.default_rng(0).uniform(-5, 5, (50, BUDGET, 3))
     best = np.sum((points - INSIDE) ** 2, axis=-1).min(axis=1)
-    assert np.median(best) > 1.5 * max(case.reaches for case in CASES)
+    assert np.quantile(best, 0.1) > 1.5 * max(case.reaches for case in CASES)
+
+
+def test_every_named_algorithm_is_tested():
+    methods = [case.method for case in CASES]
+    assert {method.algorithm for method in methods if isinstance(method, Minion)} == set(POPULATION_SIZES)
+    assert {method.algorithm for method in methods if isinstance(method, EvosaxES)} == set(STRATEGIES)
 
 
 @every_case
@@ -158,7 +177,7 @@ def test_goes_on_when_a_share_of_the_evaluations_fails(case):
     assert len(points) == evaluate.used
     assert evaluate.used == BUDGET or reason.startswith("converged: ")
     assert 0.15 * evaluate.used < evaluate.failed < 0.45 * evaluate.used
-    assert evaluate.best_f <= 0.3
+    assert evaluate.best_f <= case.with_failures
 
 
 @every_case
@@ -273,9 +292,15 @@ def test_pycma_refuses_one_dimension(method):
     ],
 )
 def test_a_missing_package_names_the_extra(method, package, monkeypatch):
+    class Absent:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name == package:
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
     for module in [name for name in sys.modules if name == package or name.startswith(package + ".")]:
         monkeypatch.delitem(sys.modules, module)
-    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setattr(sys, "meta_path", [Absent, *sys.meta_path])
     with pytest.raises(MissingExtraError, match=rf"'{package}'.*pip install 'l2e\[bench\]'"):
         search(method, sphere)
 
@@ -340,22 +365,27 @@ def test_equal_shapes_share_one_evosax_algorithm():
     assert evosax_searchers._build.cache_info().currsize == built
 
 
-def test_evosax_works_in_the_callers_precision():
-    offset = 1e4
-    _, single, _ = search(EvosaxES("CMAAnchoredLES"), lambda point: offset + sphere(point), budget=1500)
-    with jax.enable_x64(True):
-        _, double, _ = search(EvosaxES("CMAAnchoredLES"), lambda point: offset + sphere(point), budget=1500)
-    assert double.best_f - offset < 1e-9 < single.best_f - offset < 1e-2
+def test_evosax_searches_in_float64_and_the_objective_runs_in_the_callers_precision():
+    offset, seen = 1e4, set()
+
+    def function(point):
+        seen.add(str(jax.numpy.zeros(()).dtype))
+        return offset + sphere(point)
+
+    _, evaluate, _ = search(EvosaxES("CMAAnchoredLES"), function, budget=1500)
+    assert evaluate.best_f - offset < 1e-9
+    assert seen == {"float32"}
 
 
-def test_failed_values_are_told_as_the_worst_so_far():
-    values = iter([np.nan, 2.0, 7.0, np.nan, -1e200, 1e200, 1e300])
+def test_failed_values_are_told_as_worse_than_all_so_far():
+    values = iter([np.nan, 2.0, np.nan, 7.0, np.nan, -1e200, 1e200, 1e300])
     meter = Meter(Evaluator(lambda point: next(values), CUBE, None), CUBE, limit=1e100)
     centre = np.full(3, 0.5)
     with pytest.warns(RuntimeWarning, match="rank last"), pytest.raises(NothingFiniteError):
         meter.finite(centre)
     assert meter.finite(centre) == 2.0
-    assert meter.finite([centre, centre]).tolist() == [7.0, 7.0]
+    assert meter.finite(centre) > 2.0
+    assert meter.finite([centre, centre]).tolist() == [7.0, 7.05]
     assert -1e103 < meter.finite(centre) < -1e100
     large, larger = meter.finite(centre), meter.finite(centre)
     assert 1e100 < large < larger < 1e103

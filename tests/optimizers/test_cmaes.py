@@ -1,0 +1,159 @@
+"""CMA-ES: its constants, its invariances, its restarts, optima on the boundary."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import l2e
+from l2e import _runtime
+from l2e._space import box
+from l2e.optimizers._cma_rates import rates
+from l2e.optimizers._cma_restarts import first_run, next_run
+from l2e.optimizers.cmaes import CMAES
+from l2e.solve import Driver
+
+
+def plain_rates(population: int, usable: np.ndarray, dimension: int):
+    with _runtime.float64():
+        rate = rates(jnp.asarray(population), jnp.asarray(usable), dimension, jnp.float64)
+        return jax.tree.map(np.asarray, rate)
+
+
+def test_constants_in_ten_dimensions() -> None:
+    """Hand-computed from Hansen's Table 1 for lambda = 10, d = 10."""
+    rate = plain_rates(10, np.ones(10, bool), 10)
+    raw = np.log(5.5) - np.log(np.arange(1, 11))
+    weights = raw[:5] / raw[:5].sum()
+    mu_eff = 1 / (weights**2).sum()
+    np.testing.assert_allclose(rate.positive, np.append(weights, np.zeros(5)), atol=1e-15)
+    np.testing.assert_allclose(rate.mu_eff, mu_eff)
+    np.testing.assert_allclose(rate.c_sigma, (mu_eff + 2) / (15 + mu_eff))
+    c_1 = 2 / (11.3**2 + mu_eff)
+    c_mu = 2 * (0.25 + mu_eff + 1 / mu_eff - 2) / (144 + mu_eff)
+    np.testing.assert_allclose([rate.c_1, rate.c_mu], [c_1, c_mu])
+    assert rate.negative.min() < 0
+    assert (rate.negative[:5] == 0).all()
+    # Eq. (50)-(52): the sum of the negative weights
+    minus = np.minimum(raw, 0)
+    mu_eff_minus = minus.sum() ** 2 / (minus**2).sum()
+    bounds = [1 + c_1 / c_mu, 1 + 2 * mu_eff_minus / (mu_eff + 2), (1 - c_1 - c_mu) / (10 * c_mu)]
+    np.testing.assert_allclose(-rate.negative.sum(), min(bounds))
+
+
+def test_padded_rows_and_failed_rows_have_no_pull() -> None:
+    full = plain_rates(8, np.ones(8, bool), 5)
+    padded = plain_rates(8, np.arange(32) < 8, 5)
+    failed = plain_rates(8, np.arange(8) < 2, 5)
+    np.testing.assert_allclose(padded.positive[:8], full.positive)
+    np.testing.assert_allclose(padded.negative[:8], full.negative)
+    assert (padded.positive[8:] == 0).all()
+    assert (padded.negative[8:] == 0).all()
+    np.testing.assert_allclose(failed.positive.sum(), 1)
+    assert (failed.positive[2:] == 0).all()
+
+
+def test_rotation_invariance() -> None:
+    """The trace on a rotated ellipsoid has the statistics of the unrotated one."""
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
+    scales = 10.0 ** np.linspace(0, 4, 5)
+
+    def needed(matrix: np.ndarray) -> float:
+        counts = []
+        for seed in range(7):
+            result = l2e.minimize(
+                lambda x: (scales * ((x - 0.5) @ matrix) ** 2).sum(axis=1),
+                bounds=[(-5, 5)] * 5,
+                method="cmaes",
+                budget=6000,
+                rng=seed,
+                vectorized=True,
+                target=1e-8,
+            )
+            assert result.reason == "target"
+            counts.append(result.nfev)
+        return float(np.median(counts))
+
+    assert 0.8 < needed(rotation) / needed(np.eye(5)) < 1.25
+
+
+@pytest.mark.parametrize("where", ["corner", "face", "slope"])
+def test_optimum_on_the_boundary(where) -> None:
+    optimum = {"corner": np.array([5.0, -5, 5, 5]), "face": np.array([5.0, 1, 2, 3]), "slope": np.full(4, 5.0)}[where]
+
+    def function(points):
+        if where == "slope":
+            return -(points @ np.array([1.0, 2, 4, 8])) + 75
+        return ((points - optimum) ** 2).sum(axis=1)
+
+    result = l2e.minimize(
+        function, bounds=[(-5, 5)] * 4, method="cmaes", budget=4000, rng=1, vectorized=True, target=1e-8
+    )
+    assert result.reason == "target"
+    np.testing.assert_allclose(result.x, optimum, atol=1e-3)
+
+
+def test_small_batches_and_padded_batches_are_the_same_run() -> None:
+    """The host cuts padding off (`sized`); inside a scan it stays. The random numbers are the same."""
+    space, key = box([(-5, 5)] * 3), jax.random.key(2)
+    small = Driver(CMAES(8, 64, restarts="ipop"), space, key)
+    optimizer = CMAES(8, 64, restarts="ipop")
+    with _runtime.float64():
+        state = optimizer.init(space, key)
+        for _ in range(20):
+            points = np.asarray(optimizer.ask(state))
+            assert points.shape == (64, 3)
+            np.testing.assert_allclose(small.ask(), points[:8], rtol=1e-9)
+            values = (points**2).sum(axis=1)
+            small.tell(values[:8])
+            state = optimizer.tell(state, jnp.where(jnp.arange(64) < 8, values, jnp.inf))
+
+
+def test_ipop_doubles_and_bipop_balances() -> None:
+    with _runtime.float64():
+        schedule = first_run(8, np.asarray(0.2))
+        sizes = []
+        for seed in range(4):
+            schedule = next_run(schedule.spent(jnp.asarray(100)), jax.random.key(seed), False, 64)
+            sizes.append(int(schedule.population))
+        assert sizes == [16, 32, 64, 64]
+        schedule = first_run(8, np.asarray(0.2)).spent(jnp.asarray(1000))
+        used = {True: 1000, False: 0}
+        for seed in range(40):
+            schedule = next_run(schedule, jax.random.key(seed), True, 256)
+            small = bool(schedule.is_small)
+            assert small == (used[True] < used[False])
+            if small:
+                assert 8 <= int(schedule.population) <= 128
+                assert 0.002 <= float(schedule.sigma) <= 0.2
+                assert int(schedule.run_limit) <= 4000
+            spent = min(800 if small else 4000, int(schedule.run_limit))
+            used[small] += spent
+            schedule = schedule.spent(jnp.asarray(spent, jnp.int32))
+
+
+def test_restarts_solve_what_one_run_does_not() -> None:
+    problem = l2e.problems.bbob(function=3, instance=1, dimension=3)
+    options = {"budget": 20_000, "target": problem.optimum.f + 1e-8}
+
+    def solved(method: str) -> int:
+        return sum(l2e.minimize(problem, method=method, rng=seed, **options).reason == "target" for seed in range(6))
+
+    assert solved("cmaes") <= 2
+    assert solved("cmaes-bipop") >= 5
+    assert solved("cmaes-ipop") >= 5
+
+
+def test_a_flat_function_ends_or_restarts() -> None:
+    result = l2e.minimize(lambda x: 1.0, bounds=[(-5, 5)] * 3, method="cmaes", budget=10_000, rng=0)
+    assert result.reason == "converged"
+    assert result.nfev < 2000
+    assert l2e.minimize(lambda x: 1.0, bounds=[(-5, 5)] * 3, method="cmaes-bipop", budget=3000, rng=0).nfev == 3000
+
+
+@pytest.mark.parametrize("arguments", [{"population_size": 3}, {"population_size": 8, "max_population_size": 4}])
+def test_bad_sizes_are_refused(arguments) -> None:
+    with pytest.raises(ValueError, match="population"):
+        CMAES(**arguments)
+    with pytest.raises(ValueError, match="restarts"):
+        CMAES(8, restarts="often")  # pyright: ignore[reportArgumentType]
