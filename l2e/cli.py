@@ -13,36 +13,38 @@ from rich.table import Table
 
 from l2e import catalog
 from l2e._names import MissingExtraError, unknown
+from l2e._version import __version__
 from l2e.demo import Demo, run_demo
 
 Positional = tyro.conf.Positional
+arg = tyro.conf.arg
 
 
 def minimize(
-    objective: Positional[str | None] = None,
+    objective: Annotated[Positional[str | None], arg(metavar="MODULE:FUNCTION")] = None,
     /,
-    function: str | None = None,
-    method: str = catalog.DEFAULT_METHOD,
-    budget: int = 10_000,
-    seed: int = 0,
-    bounds: tuple[str, ...] = (),
-    dimension: int | None = None,
-    x0: str | None = None,
-    target: float | None = None,
-    max_seconds: float | None = None,
-    timeout: float | None = None,
-    population_size: int | None = None,
+    function: Annotated[str | None, arg(metavar="FAMILY:F..:D..")] = None,
+    method: Annotated[str, arg(metavar="NAME")] = catalog.DEFAULT_METHOD,
+    budget: Annotated[int, arg(metavar="N")] = 10_000,
+    seed: Annotated[int, arg(metavar="N")] = 0,
+    bounds: Annotated[tuple[str, ...], arg(metavar="LOW,HIGH")] = (),
+    dimension: Annotated[int | None, arg(metavar="D")] = None,
+    x0: Annotated[str | None, arg(metavar="X1,X2,..")] = None,
+    target: Annotated[float | None, arg(metavar="VALUE")] = None,
+    max_seconds: Annotated[float | None, arg(metavar="S")] = None,
+    timeout: Annotated[float | None, arg(metavar="S")] = None,
+    population_size: Annotated[int | None, arg(metavar="N")] = None,
     vectorized: bool = False,
     on_error: Literal["penalize", "raise"] = "penalize",
-    checkpoint: Path | None = None,
-    plot: Path | None = None,
-    out: Path | None = None,
+    checkpoint: Annotated[Path | None, arg(metavar="FILE")] = None,
+    plot: Annotated[Path | None, arg(metavar="PNG")] = None,
+    out: Annotated[Path | None, arg(metavar="JSON")] = None,
 ) -> int:
     """Minimise a benchmark function, or your own Python function, within a counted budget.
 
-    Examples:
-      l2e minimize --function bbob:f10:i3:d20 --method cmaes --budget 2000 --seed 0
-      l2e minimize mymodule:myfunction --bounds=-5,5 --dimension 10
+    A benchmark function: l2e minimize --function bbob:f10:i3:d20 --method cmaes --budget 2000
+
+    Your own function: l2e minimize mymodule:myfunction --bounds=-5,5 --dimension 10
 
     Args:
         objective: Your function as module:function, found from the current folder.
@@ -157,6 +159,9 @@ COMMANDS = {"minimize": minimize, "methods": methods, "problems": problems, "dem
 
 def main(arguments: Annotated[list[str] | None, "for tests"] = None) -> None:
     """Run the command line; known errors are one line on stderr and exit code 2."""
+    if (sys.argv[1:] if arguments is None else arguments) == ["--version"]:
+        print(f"l2e {__version__}")
+        sys.exit(0)
     try:
         code = tyro.extras.subcommand_cli_from_dict(
             COMMANDS,
@@ -235,7 +240,7 @@ def _write(
         from l2e.report.figures import convergence
         from l2e.report.records import Run
 
-        convergence([Run.of(result, name, seed, budget, f_opt, seconds)], plot, f"{name}, seed {seed}")
+        convergence([Run.of(result, name, seed, budget, f_opt, seconds)], plot, f"{result.method}, seed {seed}")
         console.print(f"picture: {plot}", highlight=False)
     if out is not None:
         from l2e.checkpoint import write_whole

@@ -115,6 +115,11 @@ def test_lists(capsys) -> None:
     assert "f24" in out
 
 
+def test_version() -> None:
+    done = subprocess.run([sys.executable, "-m", "l2e", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("l2e ")
+
+
 def test_help(capsys) -> None:
     code, out, _ = run(capsys, "minimize", "--help")
     assert code == 0

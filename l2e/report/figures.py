@@ -39,15 +39,15 @@ def _panel(axis: Any, runs: list[Run], methods: list[str]) -> None:
     known = all(run.f_opt is not None for run in runs)
     evaluations = grid(max(run.budget for run in runs))
     floor = GAP_FLOOR if known else -np.inf
-    for place, (method, color) in enumerate(zip(methods, _cycle(len(methods)), strict=True)):
+    for place, method in enumerate(methods):
         chosen = [run for run in runs if run.method == method]
+        look = {"color": COLORS[place % len(COLORS)], "drawstyle": "steps-post"}
         for run in chosen:
-            axis.plot(
-                evaluations, np.maximum(run.curve(evaluations), floor), color=color, alpha=0.25, linewidth=0.7, zorder=3
-            )
+            values = np.maximum(run.curve(evaluations), floor)
+            axis.plot(evaluations, values, alpha=0.25, linewidth=0.7, zorder=3, **look)
         if chosen:
-            median = np.maximum(median_curve(chosen, evaluations), floor)
-            axis.plot(evaluations, median, color=color, linewidth=2, label=method, zorder=10 - place)
+            values = np.maximum(median_curve(chosen, evaluations), floor)
+            axis.plot(evaluations, values, linewidth=2, label=method, zorder=10 - place, **look)
     axis.set_xscale("log")
     axis.set_xlabel("evaluations", fontsize=9)
     axis.set_ylabel("f - f*" if known else "best value", fontsize=9)
@@ -59,10 +59,6 @@ def _panel(axis: Any, runs: list[Run], methods: list[str]) -> None:
 
 def _names(runs: list[Run]) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(run.problem for run in runs)), list(dict.fromkeys(run.method for run in runs))
-
-
-def _cycle(n: int) -> list[str]:
-    return [COLORS[i % len(COLORS)] for i in range(n)]
 
 
 def _pyplot() -> Any:

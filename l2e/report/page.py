@@ -73,13 +73,15 @@ def _chart(runs: list[Run], problem: str, methods: list[str]) -> str:
         for run in chosen:
             figure.add_scatter(
                 **_line(evaluations, run.curve(evaluations)),
-                line={"color": color, "width": 1},
+                line={"color": color, "width": 1, "shape": "hv"},
                 opacity=0.3,
                 showlegend=False,
                 hoverinfo="skip",
             )
         figure.add_scatter(
-            **_line(evaluations, median_curve(chosen, evaluations)), line={"color": color, "width": 3}, name=method
+            **_line(evaluations, median_curve(chosen, evaluations)),
+            line={"color": color, "width": 3, "shape": "hv"},
+            name=method,
         )
     figure.update_layout(
         title={"text": problem, "font": {"size": 14}},
