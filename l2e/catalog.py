@@ -50,7 +50,7 @@ def _de(strategy: str) -> Callable[[int, int, int | None], Searcher]:
     def build(dimension: int, budget: int, size: int | None) -> Searcher:
         from l2e.optimizers.de import DE
 
-        return DE(population_size=size or min(max(10 * dimension, 20), 200), strategy=strategy)  # pyright: ignore[reportArgumentType]
+        return DE(population_size=size or DE.default_population(dimension), strategy=strategy)  # pyright: ignore[reportArgumentType]
 
     return build
 
@@ -65,7 +65,7 @@ def _de_paper(dimension: int, budget: int, size: int | None) -> Searcher:
 def _pso(dimension: int, budget: int, size: int | None) -> Searcher:
     from l2e.optimizers.pso import PSO
 
-    return PSO(size or 50)
+    return PSO() if size is None else PSO(size)
 
 
 def _pso_paper(dimension: int, budget: int, size: int | None) -> Searcher:
@@ -84,7 +84,7 @@ def _sahlpso(dimension: int, budget: int, size: int | None) -> Searcher:
 def _lshade(dimension: int, budget: int, size: int | None) -> Searcher:
     from l2e.optimizers.lshade import LSHADE
 
-    return LSHADE(budget=budget, population_size=size or 18 * dimension)
+    return LSHADE(budget=budget, population_size=size or LSHADE.default_population(dimension))
 
 
 def _cmaes(restarts: str) -> Callable[[int, int, int | None], Searcher]:

@@ -154,7 +154,37 @@ def demo(
     return 0
 
 
-COMMANDS = {"minimize": minimize, "methods": methods, "problems": problems, "demo": demo}
+def score(
+    method: tyro.conf.Positional[str],
+    /,
+    dimension: Literal[10, 30] = 10,
+    budget: int | None = None,
+    seeds: int = 10,
+    train: bool = False,
+    out: Path | None = None,
+) -> int:
+    """Run a method on the paper's BBOB test functions: mean, std, median, geometric mean.
+
+    Args:
+        method: The method's name (see l2e methods).
+        dimension: 10 or 30, as in the paper.
+        budget: Evaluations per run; the paper's 20000 in 10-D and 50000 in 30-D if not given.
+        seeds: Runs per function.
+        train: The paper's eight training functions instead of its sixteen test functions.
+        out: Write all gaps as JSON here.
+    """
+    from l2e import score as scoring
+
+    console = Console()
+    evaluations = budget or {10: 20_000, 30: 50_000}[dimension]
+    result = scoring.score(method, dimension, evaluations, seeds, train, console)
+    console.print(scoring.table(result))
+    if out is not None:
+        result.save(out)
+    return 0
+
+
+COMMANDS = {"minimize": minimize, "methods": methods, "problems": problems, "score": score, "demo": demo}
 
 
 def main(arguments: Annotated[list[str] | None, "for tests"] = None) -> None:

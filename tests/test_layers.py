@@ -23,7 +23,7 @@ LAYERS = [
     {"catalog"},
     {"_setup", "_result", "_saved_run"},
     {"_minimize", "_ask_tell"},
-    {"demo"},
+    {"demo", "score"},
     {"cli"},
     {"__main__"},
     {"__init__"},

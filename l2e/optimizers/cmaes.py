@@ -155,7 +155,8 @@ class CMAES(AbstractOptimizer[CMAESState]):
 
     def _steps(self, state: CMAESState) -> Points:
         """y ~ N(0, C) of the batch, Eq. (38)-(39); a function of the state, so `tell` sees what `ask` gave."""
-        z = jax.random.normal(state.key, (self.rows, state.mean.shape[0]), state.mean.dtype)
+        d = state.mean.shape[0]
+        z = jax.random.normal(state.key, (self.rows * d,), state.mean.dtype).reshape(self.rows, d)
         return (z * state.lengths) @ state.axes.T
 
     def _update(self, state: CMAESState, values: Values) -> CMAESState:

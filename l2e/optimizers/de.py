@@ -25,7 +25,9 @@ from l2e.optimizers._population import (
     failed_last,
     first_population,
     halfway_inside,
+    integers,
     leaf,
+    uniform,
 )
 
 Strategy = Literal["rand/1/bin", "current-to-pbest/1/bin", "tournament"]
@@ -92,7 +94,8 @@ class DE(AbstractOptimizer[DEState]):
     def paper(cls) -> "DE":
         """The DE of the platform that the L2E paper's tables were made with: greedy, asynchronous, clipped.
 
-        One trial per batch is what asynchronous means; `batch_size=50` is its generational version.
+        One trial per batch is what asynchronous means; `batch_size=50` is its generational version, which needs more
+        evaluations at first and ends alike (tests/optimizers/test_acceptance_de.py). There a tie keeps the target.
         """
         return cls(50, "tournament", "clip", batch_size=1, scale=0.5, crossover=0.5)
 
@@ -158,13 +161,13 @@ class DE(AbstractOptimizer[DEState]):
 
     def _among_best(self, key: Key, values: Values) -> Int[Array, "rows"]:
         count = jnp.round(jnp.asarray(self.pbest_fraction, values.dtype) * self.population_size).astype(jnp.int32)
-        ranks = jax.random.randint(key, (self._rows,), 0, jnp.maximum(count, 1), jnp.int32)
+        ranks = integers(key, (self._rows,), jnp.maximum(count, 1))
         return jnp.argsort(values)[ranks]
 
 
 def tournaments(key: Key, values: Values, rows: int) -> Int[Array, "rows 3"]:
     """Three winners per row, each the best of `TOURNAMENT` individuals drawn with replacement."""
-    drawn = jax.random.randint(key, (rows, 3, TOURNAMENT), 0, values.shape[0], jnp.int32)
+    drawn = integers(key, (rows, 3, TOURNAMENT), values.shape[0])
     winners = jnp.argmin(values[drawn], axis=2)
     return jnp.take_along_axis(drawn, winners[:, :, None], axis=2)[:, :, 0]
 
@@ -178,4 +181,4 @@ def repaired(repair: Repair, trials: Points, parents: Points, key: Key) -> Point
     inside = jnp.clip(trials, 0, 1)
     if repair == "clip":
         return inside
-    return jnp.where(trials == inside, trials, jax.random.uniform(key, trials.shape, trials.dtype))
+    return jnp.where(trials == inside, trials, uniform(key, trials.shape, trials.dtype))

@@ -23,6 +23,7 @@ from l2e.optimizers._population import (
     failed_last,
     first_population,
     halfway_inside,
+    integers,
     leaf,
     shrunk,
 )
@@ -165,7 +166,7 @@ class LSHADE(AbstractOptimizer[LSHADEState]):
         F, CR = scale[:, None], crossover[:, None]
         fraction = jnp.asarray(self.pbest_fraction, population.dtype)
         leaders = jnp.clip(jnp.round(fraction * size).astype(jnp.int32), 2, size)
-        best = population[jax.random.randint(best_key, (n,), 0, leaders, jnp.int32)]
+        best = population[integers(best_key, (n,), leaders)]
         r1, r2 = distinct_others(other_key, jnp.arange(n), [size, size + archive.count])
         second = jnp.where((r2 < size)[:, None], population[r2], archive.points[r2 - size])
         mutants = population + F * (best - population) + F * (population[r1] - second)  # Eq. (3)
@@ -181,7 +182,7 @@ def draw_parameters(key: Key, memory: Memory, n: int) -> tuple[Values, Values]:
     inverse distribution function, is the same without a loop.
     """
     entry_key, scale_key, crossover_key = jax.random.split(key, 3)
-    entries = jax.random.randint(entry_key, (n,), 0, memory.scale.shape[0], jnp.int32)
+    entries = integers(entry_key, (n,), memory.scale.shape[0])
     M_F, M_CR = memory.scale[entries], memory.crossover[entries]
     dtype = M_F.dtype
     below_zero = 0.5 - jnp.arctan(M_F / SPREAD) / jnp.pi

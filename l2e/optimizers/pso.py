@@ -15,7 +15,7 @@ from l2e import _names
 from l2e._space import Box
 from l2e._types import Count, Key, Point, Points, Values
 from l2e.optimizer import AbstractOptimizer
-from l2e.optimizers._population import as_arrays, check_range, check_size, failed_last, first_population, leaf
+from l2e.optimizers._population import as_arrays, check_range, check_size, failed_last, first_population, leaf, uniform
 
 Walls = Literal["absorb", "clip"]
 
@@ -80,7 +80,7 @@ class PSO(AbstractOptimizer[PSOState]):
         key, first_key, velocity_key = jax.random.split(key, 3)
         positions = first_population(space, first_key, self.population_size, start)
         limit = jnp.asarray(self.velocity_limit, positions.dtype)
-        velocities = jax.random.uniform(velocity_key, positions.shape, positions.dtype, -1, 1) * limit
+        velocities = (2 * uniform(velocity_key, positions.shape, positions.dtype) - 1) * limit
         values = jnp.full((self.population_size,), jnp.inf, positions.dtype)
         return PSOState(space, key, positions, velocities, positions, values)
 
@@ -104,7 +104,7 @@ class PSO(AbstractOptimizer[PSOState]):
         inertia, cognitive, social, limit = (
             jnp.asarray(weight, dtype) for weight in (self.inertia, self.cognitive, self.social, self.velocity_limit)
         )
-        r1, r2 = jax.random.uniform(key, (2, *x.shape), dtype)
+        r1, r2 = uniform(key, (2, *x.shape), dtype)
         leader = best[jnp.argmin(best_values)]
         velocities = inertia * state.velocities + cognitive * r1 * (best - x) + social * r2 * (leader - x)
         velocities = jnp.clip(velocities, -limit, limit)

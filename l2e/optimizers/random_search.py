@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from l2e._space import Box
 from l2e._types import Count, Key, Point, Points, Values
 from l2e.optimizer import AbstractOptimizer
-from l2e.optimizers._population import as_arrays, check_size, first_population
+from l2e.optimizers._population import as_arrays, check_size, first_population, uniform
 
 
 class RandomSearchState(eqx.Module):
@@ -48,4 +48,4 @@ class RandomSearch(AbstractOptimizer[RandomSearchState]):
 
     def tell(self, state: RandomSearchState, values: Values) -> RandomSearchState:
         key, next_key = jax.random.split(state.key)
-        return RandomSearchState(state.space, key, jax.random.uniform(next_key, state.points.shape, state.points.dtype))
+        return RandomSearchState(state.space, key, uniform(next_key, state.points.shape, state.points.dtype))

@@ -15,7 +15,17 @@ from jaxtyping import Array, Bool, Float, Int
 from l2e._space import Box
 from l2e._types import Count, Key, Point, Points, Scalar, Values
 from l2e.optimizer import AbstractOptimizer
-from l2e.optimizers._population import as_arrays, check_range, check_size, failed_last, first_population, leaf, shrunk
+from l2e.optimizers._population import (
+    as_arrays,
+    check_range,
+    check_size,
+    failed_last,
+    first_population,
+    integers,
+    leaf,
+    shrunk,
+    uniform,
+)
 
 CROSSOVER_RATES = np.asarray([1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 0.1, 0.5])
 FIRST_UNLOCKED = 5
@@ -112,7 +122,7 @@ class SAHLPSO(AbstractOptimizer[SAHLPSOState]):
         dtype, zero = positions.dtype, jnp.zeros((), jnp.int32)
         swarm = Swarm(
             positions=positions,
-            velocities=jax.random.uniform(velocity_key, positions.shape, dtype, -1, 1) * self._limit(dtype),
+            velocities=(2 * uniform(velocity_key, positions.shape, dtype) - 1) * self._limit(dtype),
             inertia=jnp.full((n,), 0.9, dtype),
             best_positions=positions,
             best_values=jnp.full((n,), jnp.inf, dtype),
@@ -159,7 +169,7 @@ class SAHLPSO(AbstractOptimizer[SAHLPSOState]):
 
     def _roles(self, key: Key, size: Count, dtype: Any) -> Bool[Array, "n"]:
         """Who explores: that share of the living particles, at random."""
-        lottery = jax.random.uniform(key, (self.population_size,), dtype)
+        lottery = uniform(key, (self.population_size,), dtype)
         lottery = jnp.where(jnp.arange(self.population_size) < size, lottery, 2)
         explorers = jnp.round(jnp.asarray(self.explorer_fraction, dtype) * size)
         return jnp.argsort(jnp.argsort(lottery)) < explorers
@@ -169,7 +179,7 @@ class SAHLPSO(AbstractOptimizer[SAHLPSOState]):
         x, dtype = swarm.positions, swarm.positions.dtype
         rate = jnp.asarray(CROSSOVER_RATES, dtype)[crossover.drawn]
         target = exemplars(swarm, rate, lag.drawn + 1, generation, size, exemplar_key)
-        pull = jnp.asarray(self.acceleration, dtype) * jax.random.uniform(pull_key, x.shape, dtype)
+        pull = jnp.asarray(self.acceleration, dtype) * uniform(pull_key, x.shape, dtype)
         velocities = swarm.inertia[:, None] * swarm.velocities + pull * (target - x)
         velocities = jnp.clip(velocities, -self._limit(dtype), self._limit(dtype))
         positions = jnp.clip(x + velocities, 0, 1)
@@ -194,18 +204,18 @@ def exemplars(swarm: Swarm, rate: Values, lag: Int[Array, "n"], generation: Coun
     best, values = swarm.best_positions, swarm.best_values
     n, rows = values.shape[0], jnp.arange(values.shape[0])
     ranked = jnp.argsort(jnp.where(rows < size, values, jnp.inf))
-    pair = jax.random.randint(pair_key, (n, 2), 0, size, jnp.int32)
-    winner = jnp.where(values[pair[:, 0]] < values[pair[:, 1]], pair[:, 0], pair[:, 1])
+    one, two = integers(pair_key, (2, n), size)
+    winner = jnp.where(values[one] < values[two], one, two)
     leaders = jnp.maximum(jnp.floor(LEADERS * size).astype(jnp.int32), 1)
-    leader = ranked[jax.random.randint(leader_key, (n,), 0, leaders, jnp.int32)]
+    leader = ranked[integers(leader_key, (n,), leaders)]
 
     explores = swarm.is_explorer[:, None]
     slot = jnp.mod(jnp.maximum(generation - lag, 0), LAGS + 1)  # before the start there is only the start
     own = jnp.where(explores, swarm.past[rows, slot], best)
     other = jnp.where(explores, best[winner], best[leader])
-    crossed = jax.random.uniform(gene_key, best.shape, best.dtype) < rate[:, None]
+    crossed = uniform(gene_key, best.shape, best.dtype) < rate[:, None]
     exemplar = jnp.where(crossed, other, own)
-    mix = jax.random.uniform(mix_key, best.shape, best.dtype)
+    mix = uniform(mix_key, best.shape, best.dtype)
     return jnp.where(explores, exemplar, mix * exemplar + (1 - mix) * best[ranked[0]])
 
 
@@ -219,8 +229,10 @@ def fresh_choice(entries: int, unlocked: int, n: int, dtype: Any) -> Choice:
 
 def draw(choice: Choice, key: Key) -> Choice:
     """An entry for each particle, by the probabilities."""
-    drawn = jax.random.categorical(key, jnp.log(choice.probabilities), shape=choice.drawn.shape)
-    return eqx.tree_at(lambda c: c.drawn, choice, drawn.astype(jnp.int32))
+    level = uniform(key, choice.drawn.shape, choice.probabilities.dtype)
+    passed = jnp.sum(level[:, None] >= jnp.cumsum(choice.probabilities), axis=1)
+    drawn = jnp.minimum(passed, choice.unlocked - 1).astype(jnp.int32)  # the sum may be rounded to below 1
+    return eqx.tree_at(lambda c: c.drawn, choice, drawn)
 
 
 def credited(choice: Choice, moved: Bool[Array, "n"], better: Bool[Array, "n"]) -> Choice:

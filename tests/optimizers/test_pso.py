@@ -74,14 +74,14 @@ def test_best_points_are_kept_and_failures_forgotten() -> None:
 
 
 def test_the_default_converges() -> None:
-    """f1 in 10-D with 10,000 evaluations: the median gap is below 1e-6 (measured 1e-9)."""
-    assert np.median(gaps(PSO(), bbob(function=1, instance=1, dimension=10), 250)) < 1e-6
+    """f1 in 10-D with 10,000 evaluations: the median gap is below 1e-9 (measured 2e-13)."""
+    assert np.median(gaps(PSO(), bbob(function=1, instance=1, dimension=10), 250)) < 1e-9
 
 
 @pytest.mark.parametrize(("function", "measured"), [(8, 195.0), (14, 0.772)])
 def test_the_paper_preset_is_as_weak_as_measured(function, measured) -> None:
     """The platform's rules, re-implemented and run 10 times for 20,000 evaluations, gave these mean gaps on the
-    paper's 10-D instances; ours are within a factor of 1.5."""
+    paper's 10-D instances; ours are within a factor of 1.5 (measured 186 and 0.87)."""
     preset = PSO.paper()
     assert (preset.population_size, preset.walls, float(preset.velocity_limit)) == (50, "clip", 0.25)
     ratio = gaps(preset, paper_bbob(function, 10), 400).mean() / measured

@@ -1,0 +1,118 @@
+"""Projection onto the unit cube in the metric of a preconditioner P: `argmin (z - x)^T P (z - x)`, `0 <= z <= 1`."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from l2e._types import Point, Points
+
+
+class AbstractMetric(eqx.Module):
+    """A positive definite matrix P: it scales steps by its inverse, and measures distances to the cube."""
+
+    @abstractmethod
+    def solve(self, vectors: Points) -> Points:
+        """`P^-1 v` for each row."""
+
+    @abstractmethod
+    def project(self, points: Points) -> Points:
+        """The nearest point of the unit cube to each row, in the norm of P."""
+
+
+class Euclidean(AbstractMetric):
+    """P is the identity."""
+
+    def solve(self, vectors: Points) -> Points:
+        return vectors
+
+    def project(self, points: Points) -> Points:
+        return jnp.clip(points, 0, 1)
+
+
+class Diagonal(AbstractMetric):
+    """P is diagonal: its distance is a sum over coordinates, so each is clipped as in the Euclidean one.
+
+    **Arguments:** `diagonal`: positive numbers, one per coordinate.
+    """
+
+    diagonal: Point
+
+    def solve(self, vectors: Points) -> Points:
+        return vectors / self.diagonal.astype(vectors.dtype)
+
+    def project(self, points: Points) -> Points:
+        return jnp.clip(points, 0, 1)
+
+
+class LowRank(AbstractMetric):
+    """`P = diag(a) + U U^T`: the projection is a quadratic programme, solved in its r dual variables.
+
+    **Arguments:** `diagonal`: a, positive numbers, one per coordinate; `factor`: U, shape (d, r).
+    """
+
+    diagonal: Point
+    factor: Float[Array, "d r"]
+
+    def solve(self, vectors: Points) -> Points:
+        a, U = self.diagonal.astype(vectors.dtype), self.factor.astype(vectors.dtype)
+        scaled = U / a[:, None]
+        small = jnp.eye(U.shape[1], dtype=U.dtype) + U.T @ scaled  # Woodbury
+        return vectors / a - jnp.linalg.solve(small, scaled.T @ vectors.T).T @ scaled.T
+
+    def project(self, points: Points) -> Points:
+        a, U = self.diagonal.astype(points.dtype), self.factor.astype(points.dtype)
+        return jax.vmap(lambda x: _nearest(x, a, U))(points)
+
+
+NEWTON_STEPS = 50
+"""Bound of the Newton steps; the dual is piecewise quadratic, so they end after as many as pieces are crossed."""
+
+HALVINGS = 12
+"""How short a step the line search tries: 2^-HALVINGS."""
+
+
+def _nearest(x: Point, a: Point, U: Float[Array, "d r"]) -> Point:
+    """Semi-smooth Newton on the dual of `min a (z - x)^2 + t^2, t = U^T (z - x)`.
+
+    For multipliers m the minimiser is `z = clip(x - U m / a)`, `t = m`, and the dual's gradient `U^T (z - x) - m`. It
+    is strongly concave, so steps that do not decrease it lead to its one maximum. One more Newton step outside the
+    search, at its end, does not move the result but gives it the right derivative (implicit differentiation).
+    """
+    free = jax.lax.stop_gradient((x, a, U))
+    m = jax.lax.stop_gradient(_multipliers(*free))
+    m = m + _newton_step(m, x, a, U)
+    return jnp.clip(x - U @ m / a, 0, 1)
+
+
+def _multipliers(x: Point, a: Point, U: Float[Array, "d r"]) -> Float[Array, "r"]:
+    lengths = jnp.append(0.5 ** jnp.arange(HALVINGS, dtype=x.dtype), 0)
+    tolerance = 8 * jnp.finfo(x.dtype).eps
+
+    def value(m: Float[Array, "r"]) -> Float[Array, ""]:
+        moved = jnp.clip(x - U @ m / a, 0, 1) - x
+        return jnp.sum(a * moved**2) / 2 - jnp.sum(m**2) / 2 + m @ (U.T @ moved)
+
+    def unfinished(carry: tuple[Array, Array, Array]) -> Array:
+        step, _, moved = carry
+        return (step < NEWTON_STEPS) & (moved > tolerance)
+
+    def advance(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        step, m, _ = carry
+        direction = _newton_step(m, x, a, U)
+        best = lengths[jnp.argmax(jax.vmap(lambda length: value(m + length * direction))(lengths))]
+        moved = jnp.max(jnp.abs(best * direction)) / (1 + jnp.max(jnp.abs(m)))
+        return step + 1, m + best * direction, moved
+
+    start = (jnp.zeros((), jnp.int32), jnp.zeros((U.shape[1],), x.dtype), jnp.asarray(jnp.inf, x.dtype))
+    return jax.lax.while_loop(unfinished, advance, start)[1]
+
+
+def _newton_step(m: Float[Array, "r"], x: Point, a: Point, U: Float[Array, "d r"]) -> Float[Array, "r"]:
+    inside = x - U @ m / a
+    gradient = U.T @ (jnp.clip(inside, 0, 1) - x) - m
+    moving = jax.lax.stop_gradient(((inside > 0) & (inside < 1)) / a)
+    curvature = jnp.eye(U.shape[1], dtype=x.dtype) + (U * moving[:, None]).T @ U
+    return jnp.linalg.solve(jax.lax.stop_gradient(curvature), gradient)

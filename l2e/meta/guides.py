@@ -1,0 +1,148 @@
+"""Numerical guidance in training: steps along the true gradient. Nothing outside `l2e.meta` takes df/dx."""
+
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from l2e._types import Count, Key, Point, Points, Scalar, Values
+from l2e.operator import AbstractGuide
+from l2e.problem import AbstractTraceableProblem
+
+
+class AbstractPreconditioner(eqx.Module):
+    """P_w of the paper: how a gradient becomes a step."""
+
+    @abstractmethod
+    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
+        """P^-1 applied to each row; `value` is the function of one point of which the rows are gradients."""
+
+
+class Identity(AbstractPreconditioner):
+    """P = I."""
+
+    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
+        return gradients
+
+
+class LearnedDiagonal(AbstractPreconditioner):
+    """P = diag(exp(w)), with one weight per coordinate."""
+
+    log_diagonal: Point
+
+    def __init__(self, dimension: int):
+        self.log_diagonal = jnp.zeros(dimension)
+
+    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
+        return gradients * jnp.exp(-self.log_diagonal)
+
+
+class DiagonalHessian(AbstractPreconditioner):
+    """P = |diag(H(x))| + damping, the curvature along each axis at each individual; no weights.
+
+    It costs one Hessian-vector product per coordinate. The Hessian takes no part in the meta-gradient.
+    """
+
+    damping: Any = eqx.field(converter=np.asarray, default=1e-3)
+
+    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
+        curvature = jax.lax.stop_gradient(jax.vmap(lambda point: _hessian_diagonal(value, point))(points))
+        scale = jnp.mean(jnp.abs(curvature)) * jnp.asarray(self.damping, gradients.dtype)
+        return gradients / (jnp.abs(curvature) + scale + jnp.finfo(gradients.dtype).tiny)
+
+
+class LowRank(AbstractPreconditioner):
+    """P = I + U U^T with a learned U of a few columns; its inverse by the Woodbury identity."""
+
+    factor: Float[Array, "d r"]
+
+    def __init__(self, dimension: int, rank: int, key: Key):
+        if not 1 <= rank <= dimension:
+            raise ValueError(f"rank must be between 1 and the dimension {dimension}, got {rank}")
+        self.factor = 0.1 * jax.random.normal(key, (dimension, rank))
+
+    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
+        factor = self.factor.astype(gradients.dtype)
+        small = jnp.eye(factor.shape[1], dtype=factor.dtype) + factor.T @ factor
+        return gradients - (factor @ jnp.linalg.solve(small, factor.T @ gradients.T)).T
+
+
+class ProxyGradientGuide(AbstractGuide):
+    """`d_OL = x - s_k P^-1 grad f(x)` with `s_k = kappa / (k + 1)`, evaluated: the paper's guidance in training.
+
+    **Arguments:**
+
+    - `problem`: the task.
+    - `kappa`: the first step size, in widths of the box.
+    - `preconditioner`: P.
+    - `normalise`: divide each individual's step by its root mean square, so that kappa is a length whatever the
+      scale of the values; without it values of 1e6 throw every individual into a corner.
+    - `second_order`: let the meta-gradient flow through grad f, at the price of Hessian-vector products.
+    """
+
+    problem: AbstractTraceableProblem
+    kappa: Scalar
+    preconditioner: AbstractPreconditioner
+    normalise: bool = eqx.field(static=True)
+    second_order: bool = eqx.field(static=True)
+
+    def __call__(self, points: Points, values: Values, generation: Count) -> tuple[Points, Values]:
+        space = self.problem.space
+
+        def value(unit: Point) -> Scalar:
+            return self.problem.evaluate((space.lower + unit * space.width)[None])[0]
+
+        gradients = jax.vmap(jax.grad(value))(points)
+        gradients = gradients if self.second_order else jax.lax.stop_gradient(gradients)
+        steps = self.preconditioner.solve(gradients, points, value)
+        steps = _unit_length(steps) if self.normalise else steps
+        size = jnp.asarray(self.kappa, points.dtype) / (generation.astype(points.dtype) + 1)
+        moved = jnp.clip(points - size * steps, 0, 1)
+        return moved, self.problem.evaluate(space.from_unit(moved))
+
+
+class Guidance(eqx.Module):
+    """How training is guided; the trainer makes a `ProxyGradientGuide` of it for each task.
+
+    **Arguments:** `preconditioner`: P, whose arrays are trained with the optimizer; `kappa`, `normalise`,
+    `second_order`: as in `ProxyGradientGuide`; `until`: the fraction of the training after which guidance is gone,
+    kappa falls linearly to zero until then.
+    """
+
+    preconditioner: AbstractPreconditioner
+    kappa: float = eqx.field(static=True, default=0.1)
+    normalise: bool = eqx.field(static=True, default=True)
+    second_order: bool = eqx.field(static=True, default=False)
+    until: float = eqx.field(static=True, default=0.5)
+
+    def __check_init__(self) -> None:
+        if self.kappa < 0 or not 0 < self.until <= 1:
+            raise ValueError(f"kappa must be >= 0 and until in (0, 1], got {self.kappa} and {self.until}")
+
+    def strength(self, step: int, steps: int) -> float:
+        """The factor of kappa at a step of the training."""
+        return max(0.0, 1.0 - step / (self.until * steps))
+
+    def guide(self, problem: AbstractTraceableProblem, strength: Scalar) -> ProxyGradientGuide:
+        """The guide of a task at some strength."""
+        return ProxyGradientGuide(
+            problem, self.kappa * strength, self.preconditioner, self.normalise, self.second_order
+        )
+
+
+def _unit_length(steps: Points) -> Points:
+    """Each row divided by its root mean square; a row of zeros stays."""
+    square = jnp.mean(steps * steps, axis=1, keepdims=True)
+    tiny = jnp.finfo(steps.dtype).tiny
+    return jnp.where(square > tiny, steps / jnp.sqrt(jnp.maximum(square, tiny)), 0.0)
+
+
+def _hessian_diagonal(value: Any, point: Point) -> Point:
+    def curvature(direction: Point) -> Scalar:
+        return jnp.vdot(jax.jvp(jax.grad(value), (point,), (direction,))[1], direction)
+
+    return jax.vmap(curvature)(jnp.eye(point.shape[0], dtype=point.dtype))

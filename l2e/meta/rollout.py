@@ -1,0 +1,109 @@
+"""Unrolling an optimizer on a task, rematerialised generation by generation."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from l2e._types import Key, Scalar, Values
+from l2e.meta import _parts
+from l2e.meta.objectives import Episode
+from l2e.meta.tasks import Task
+from l2e.optimizer import AbstractOptimizer
+
+
+class Run(eqx.Module):
+    """An episode under way: what the next generation needs."""
+
+    state: Any
+    key: Key
+    start_mean: Scalar
+    start_best: Scalar
+    best: Scalar
+
+
+def begin(optimizer: AbstractOptimizer[Any], task: Task, key: Key) -> Run:
+    """Start an episode: the first population is drawn and evaluated."""
+    init_key, key, first_key = jax.random.split(key, 3)
+    state = optimizer.init(task.space, init_key)
+    state, values, live = _round(_parts.first_block(optimizer), task, state, first_key)
+    mean, best = _mean(_parts.population_values(optimizer, state, values), live), _least(values)
+    return Run(state, key, mean, best, best)
+
+
+def advance(
+    optimizer: AbstractOptimizer[Any],
+    task: Task,
+    run: Run,
+    generations: int,
+    rematerialise: bool = True,
+    cut_every: int | None = None,
+    first: bool = True,
+) -> tuple[Run, Episode]:
+    """Go on for some generations.
+
+    **Arguments:**
+
+    - `rematerialise`: keep only the state of each generation for the backward pass and compute the rest again.
+    - `cut_every`: no gradient flows through the state across every so many generations.
+    - `first`: these are the first generations of the run. Weights of which each generation has its own are then
+      scanned over together with the generations, because the backward pass of an indexed stack would write into the
+      whole stack at every step; later generations index the stack.
+    """
+    keys = jax.random.split(run.key, generations + 1)
+    cuts = jnp.arange(generations) % (cut_every or generations) == 0
+    blocks, rest = _parts.split_blocks(optimizer, generations) if first else (None, optimizer)
+
+    def generation(carry: tuple[Any, Scalar], inputs: Any) -> tuple[Any, Any]:
+        key, cut, block = inputs
+        if cut_every is not None:
+            carry = jax.tree.map(lambda leaf: _cut(leaf, cut), carry)
+        state, best = carry
+        now = _parts.join_block(rest, block)
+        values, live = jnp.zeros(()), jnp.ones((), bool)
+        for round_key in jax.random.split(key, _parts.rounds(optimizer)):
+            state, values, live = _round(now, task, state, round_key)
+        best = jnp.minimum(best, _least(values))
+        mean = _mean(_parts.population_values(optimizer, state, values), live)
+        return (state, best), (mean, best)
+
+    step = jax.checkpoint(generation, prevent_cse=False) if rematerialise else generation  # pyright: ignore
+    (state, best), (means, bests) = jax.lax.scan(step, (run.state, run.best), (keys[1:], cuts, blocks))
+    episode = Episode(run.start_mean, run.start_best, means, bests, task.f_opt)
+    return Run(state, keys[0], run.start_mean, run.start_best, best), episode
+
+
+def rollout(
+    optimizer: AbstractOptimizer[Any],
+    task: Task,
+    key: Key,
+    generations: int,
+    rematerialise: bool = True,
+    cut_every: int | None = None,
+) -> Episode:
+    """A whole episode: the first population and some generations after it; see `advance` for the arguments."""
+    return advance(optimizer, task, begin(optimizer, task, key), generations, rematerialise, cut_every)[1]
+
+
+def _round(optimizer: AbstractOptimizer[Any], task: Task, state: Any, key: Key) -> tuple[Any, Values, Any]:
+    """Ask, evaluate and tell once; non-finite values and rows that were not wanted become +inf."""
+    points = optimizer.ask(state)
+    live = jnp.arange(points.shape[0]) < optimizer.wanted(state)
+    raw = task.evaluate(points, key)
+    values = jnp.where(live & jnp.isfinite(raw), raw, jnp.inf)
+    return optimizer.tell(state, values), values, live
+
+
+def _mean(values: Values, live: Any) -> Scalar:
+    return jnp.sum(jnp.where(live, values, 0)) / jnp.sum(live)
+
+
+def _least(values: Values) -> Scalar:
+    return jnp.min(values)
+
+
+def _cut(leaf: Any, cut: Any) -> Any:
+    if not eqx.is_inexact_array(leaf):
+        return leaf
+    return jnp.where(cut, jax.lax.stop_gradient(leaf), leaf)

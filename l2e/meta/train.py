@@ -1,0 +1,269 @@
+"""The meta-training loop: a pure step, compiled once, and an iterator over it."""
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from l2e._types import Count, Key, Scalar
+from l2e.meta.estimators import AbstractGradientEstimator, Estimate
+from l2e.meta.guides import Guidance
+from l2e.meta.loss import MetaLoss, Trainee, Work, split_weights
+from l2e.meta.objectives import AbstractObjective, LogGap
+from l2e.meta.tasks import AbstractTaskDistribution
+from l2e.optimizer import AbstractOptimizer
+
+
+def _unchanged(optimizer: Any) -> Any:
+    return optimizer
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainSpec:
+    """All that a training is.
+
+    **Arguments:**
+
+    - `optimizer`: what is trained: its JAX arrays of floats; numpy arrays are hyper-parameters and stay.
+    - `tasks`, `objective`, `estimator`: on what, for what, and by which gradients.
+    - `steps`: meta-steps; `batch`: fresh tasks per family and step; `generations`: of an episode.
+    - `learning_rate`: a number or an optax schedule, for Adam; `transform`: an optax transformation instead of it.
+    - `clip`: the largest norm of the mean gradient.
+    - `guidance`: steps along the true gradient in training, for L2E.
+    - `deployed`: what becomes of the optimizer after training (say, the hard gate); validation sees that.
+    - `validate_every`, `validation_batch`, `validation_seed`, `validation_objective`: validation on instances of the
+      training families that are fixed by the seed and not trained on; the best weights are kept.
+    - `parallel`: tasks of one family that are computed side by side: faster, but each holds a gradient.
+    - `dtype`: float in which everything is computed and the weights are kept.
+    - `rematerialise`: see `l2e.meta.rollout.advance`.
+    """
+
+    optimizer: AbstractOptimizer[Any]
+    tasks: AbstractTaskDistribution
+    objective: AbstractObjective
+    estimator: AbstractGradientEstimator
+    steps: int = 1000
+    batch: int = 1
+    generations: int = 200
+    learning_rate: Any = 1e-3
+    transform: optax.GradientTransformation | None = None
+    clip: float = 1.0
+    guidance: Guidance | None = None
+    deployed: Callable[[Any], Any] = _unchanged
+    validate_every: int = 25
+    validation_batch: int = 4
+    validation_seed: int = 1
+    validation_objective: AbstractObjective = LogGap("best", relative=False)
+    parallel: int = 1
+    dtype: Literal["float32", "float64"] = "float32"
+    rematerialise: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "generations", "validate_every", "validation_batch", "parallel"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.batch % self.parallel or self.validation_batch % self.parallel:
+            raise ValueError(
+                f"parallel must divide batch and validation_batch: {self.parallel}, {self.batch}, {self.validation_batch}"
+            )
+
+    @property
+    def update_rule(self) -> optax.GradientTransformation:
+        """Clipping and the optax transformation behind it."""
+        rule = optax.adam(self.learning_rate) if self.transform is None else self.transform
+        return optax.chain(optax.clip_by_global_norm(self.clip), rule) if math.isfinite(self.clip) else rule
+
+
+class TrainState(eqx.Module):
+    """All that the next step needs; saved and loaded, a training goes on exactly where it was."""
+
+    weights: Any
+    rule: Any
+    carry: Any
+    step: Count
+    key: Key
+    best_weights: Any
+    best_loss: Scalar
+    best_step: Count
+
+
+class TrainInfo(NamedTuple):
+    """What people read of a step; validation fields are None in steps without one."""
+
+    step: int
+    loss: float
+    gradient_norm: float
+    task_norm: float
+    counted: int
+    skipped: int
+    clipped: int
+    seconds: float
+    validation: float | None = None
+    validation_families: dict[str, float] | None = None
+    best: bool = False
+
+
+class Trainer:
+    """A specification made ready: the compiled functions and what they are given."""
+
+    def __init__(self, spec: TrainSpec):
+        self.spec = spec
+        trainee = Trainee(spec.optimizer, spec.guidance)
+        with self.precision():
+            self.first_weights, self.rest = split_weights(trainee, spec.dtype)
+        if not jax.tree.leaves(self.first_weights):
+            raise ValueError(f"{type(spec.optimizer).__name__} has no weights to train")
+        self.loss = MetaLoss(self.rest, spec.tasks, spec.objective, spec.generations, spec.rematerialise)
+        self.rule = spec.update_rule
+
+    def precision(self) -> Any:
+        """The context in which JAX computes in the specification's float."""
+        return jax.enable_x64(self.spec.dtype == "float64")
+
+    def begin(self, key: Key) -> TrainState:
+        """The state before the first step."""
+        with self.precision():
+            work = make_work(self.spec, jax.random.fold_in(key, 2**31 - 1), 0)
+            carry = self.spec.estimator.init(self.loss, self.first_weights, work)
+            zero = jnp.zeros((), jnp.int32)
+            return TrainState(
+                weights=self.first_weights,
+                rule=self.rule.init(self.first_weights),
+                carry=carry,
+                step=zero,
+                key=key,
+                best_weights=self.first_weights,
+                best_loss=jnp.asarray(jnp.inf, self.spec.dtype),
+                best_step=zero,
+            )
+
+    def work(self, state: TrainState) -> Work:
+        """The tasks of the next step."""
+        return make_work(self.spec, jax.random.fold_in(state.key, state.step), int(state.step))
+
+    def advance(self, state: TrainState) -> tuple[TrainState, TrainInfo]:
+        """One meta-step, and validation when it is due."""
+        began = time.perf_counter()
+        with self.precision():
+            state, estimate, norm = train_step(self.loss, self.spec.estimator, self.rule, state, self.work(state))
+            info = _info(state, estimate, norm)
+            if int(state.step) % self.spec.validate_every == 0 or int(state.step) == self.spec.steps:
+                state, info = self._validated(state, info)
+        return state, info._replace(seconds=time.perf_counter() - began)
+
+    def optimizer(self, weights: Any) -> AbstractOptimizer[Any]:
+        """The optimizer with these weights, as it is deployed."""
+        return self.spec.deployed(eqx.combine(weights, self.rest).optimizer)
+
+    def validate(self, weights: Any) -> np.ndarray:
+        """The validation loss of each task, shape (families, validation_batch); the same tasks at each call."""
+        spec = self.spec
+        with self.precision():
+            optimizer = Trainee(spec.deployed(eqx.combine(weights, self.rest).optimizer))
+            deployed, rest = split_weights(optimizer, spec.dtype)
+            loss = MetaLoss(rest, spec.tasks, spec.validation_objective, spec.generations)
+            keys = jax.random.split(jax.random.key(spec.validation_seed), spec.tasks.families * spec.validation_batch)
+            work = _grouped(spec, keys, spec.validation_batch, keys[0], 0.0)
+            return np.asarray(task_losses(loss, deployed, work)).reshape(spec.tasks.families, -1)
+
+    def _validated(self, state: TrainState, info: TrainInfo) -> tuple[TrainState, TrainInfo]:
+        losses = self.validate(state.weights)
+        mean = float(np.mean(losses))
+        names = self.spec.tasks.names
+        families = {name: float(value) for name, value in zip(names, losses.mean(axis=1), strict=True)}
+        better = math.isfinite(mean) and mean < float(state.best_loss)
+        if better:
+            state = dataclasses.replace(
+                state,
+                best_weights=state.weights,
+                best_loss=jnp.asarray(mean, self.spec.dtype),
+                best_step=state.step,
+            )
+        return state, info._replace(validation=mean, validation_families=families, best=better)
+
+
+def train(spec: TrainSpec, key: Key, state: TrainState | None = None) -> Iterator[tuple[TrainState, TrainInfo]]:
+    """Train, step by step; the same key gives the same weights.
+
+    ```python
+    for state, info in l2e.meta.train(spec, jax.random.key(0)):
+        print(info.step, info.loss)
+    ```
+
+    **Arguments:** `spec`: the training; `key`: all its randomness; `state`: where to go on from (its own key counts).
+    """
+    trainer = Trainer(spec)
+    state = trainer.begin(key) if state is None else state
+    while int(state.step) < spec.steps:
+        state, info = trainer.advance(state)
+        yield state, info
+
+
+def make_work(spec: TrainSpec, key: Key, step: int) -> Work:
+    """The tasks of a step, all from one key."""
+    keys = jax.random.split(key, spec.tasks.families * spec.batch)
+    strength = 0.0 if spec.guidance is None else spec.guidance.strength(step, spec.steps)
+    return _grouped(spec, keys, spec.batch, key, strength)
+
+
+def _grouped(spec: TrainSpec, keys: Key, batch: int, key: Key, strength: float) -> Work:
+    families = jnp.repeat(jnp.arange(spec.tasks.families, dtype=jnp.int32), batch // spec.parallel)
+    return Work(families, keys.reshape(-1, spec.parallel), key, jnp.asarray(strength, spec.dtype))
+
+
+@eqx.filter_jit
+def train_step(
+    loss: MetaLoss, estimator: AbstractGradientEstimator, rule: Any, state: TrainState, work: Work
+) -> tuple[TrainState, Estimate, Scalar]:
+    """One meta-step: estimate, update, count."""
+    estimate, carry = estimator(loss, state.weights, state.carry, work)
+    return apply(rule, state, estimate, carry)
+
+
+def apply(rule: Any, state: TrainState, estimate: Estimate, carry: Any) -> tuple[TrainState, Estimate, Scalar]:
+    """Move the weights by an estimate; without a single finite task they stay, and so does the rule's state."""
+    gradient, _ = estimate.mean()
+    updates, moved_rule = rule.update(gradient, state.rule, state.weights)
+    usable = estimate.counted > 0
+    weights = jax.tree.map(
+        lambda new, old: jnp.where(usable, new, old), optax.apply_updates(state.weights, updates), state.weights
+    )
+    kept_rule = jax.tree.map(lambda new, old: jnp.where(usable, new, old), moved_rule, state.rule)
+    state = dataclasses.replace(state, weights=weights, rule=kept_rule, carry=carry, step=state.step + 1)
+    return state, _without_gradient(estimate), optax.global_norm(gradient)
+
+
+def _without_gradient(estimate: Estimate) -> Estimate:
+    return dataclasses.replace(estimate, gradient=None)
+
+
+@eqx.filter_jit
+def task_losses(loss: MetaLoss, weights: Any, work: Work) -> Any:
+    """The loss of each task, without gradients."""
+
+    def group(inputs: tuple[Count, Key]) -> Any:
+        family, keys = inputs
+        return jax.vmap(lambda key: loss(weights, family, key, work.strength))(keys)
+
+    return jax.lax.map(group, (work.families, work.keys))
+
+
+def _info(state: TrainState, estimate: Estimate, norm: Scalar) -> TrainInfo:
+    counted = int(estimate.counted)
+    return TrainInfo(
+        step=int(state.step),
+        loss=float(estimate.loss) / counted if counted else math.nan,
+        gradient_norm=float(norm),
+        task_norm=float(estimate.norm) / counted if counted else math.nan,
+        counted=counted,
+        skipped=int(estimate.skipped),
+        clipped=int(estimate.clipped),
+        seconds=0.0,
+    )

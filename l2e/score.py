@@ -1,0 +1,74 @@
+"""A method on the paper's test functions: the gaps it leaves, metered, and their geometric mean."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from l2e._minimize import minimize
+from l2e._version import __version__
+from l2e.checkpoint import write_whole
+from l2e.problems import PAPER_TEST, PAPER_TRAIN, paper_bbob
+from l2e.problems.bbob_suite import NAMES
+
+GAP_FLOOR = 1e-8
+
+
+@dataclass(frozen=True)
+class Score:
+    """Final gaps f - f*, one row per function and one column per seed."""
+
+    method: str
+    dimension: int
+    budget: int
+    functions: tuple[int, ...]
+    gaps: np.ndarray
+
+    @property
+    def geometric_mean(self) -> float:
+        """Over functions, of the mean gap over seeds, floored at 1e-8."""
+        return float(np.exp(np.log(np.maximum(self.gaps.mean(axis=1), GAP_FLOOR)).mean()))
+
+    def save(self, path: Path) -> None:
+        """Write all gaps, and what they are of, as JSON."""
+        facts = {
+            "method": self.method,
+            "suite": f"paper-bbob-{self.dimension}d",
+            "budget": self.budget,
+            "seeds": self.gaps.shape[1],
+            "version": __version__,
+            "geometric_mean": self.geometric_mean,
+            "gaps": {f"f{f}": row.tolist() for f, row in zip(self.functions, self.gaps, strict=True)},
+        }
+        write_whole(path, json.dumps(facts, indent=1).encode())
+
+
+def score(method: str, dimension: int, budget: int, seeds: int, train: bool, console: Console) -> Score:
+    """Run the method on each function with seeds 0, 1, ...; `train` takes the paper's training functions instead."""
+    functions = PAPER_TRAIN if train else PAPER_TEST
+    gaps = np.empty((len(functions), seeds))
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task(method, total=gaps.size)
+        for row, function in enumerate(functions):
+            problem = paper_bbob(function=function, dimension=dimension)
+            for seed in range(seeds):
+                result = minimize(problem, method=method, budget=budget, rng=seed)
+                gaps[row, seed] = max(result.fun - problem.optimum.f, 0.0)
+                progress.update(task, advance=1, description=f"{method} f{function}")
+    return Score(method, dimension, budget, functions, gaps)
+
+
+def table(result: Score) -> Table:
+    """Mean, std and median per function, and the geometric mean below."""
+    title = f"{result.method}: f - f* on the paper's BBOB-{result.dimension}D, {result.budget} evaluations"
+    shown = Table(title=title, caption=f"geometric mean of the means, floored at 1e-8: {result.geometric_mean:.4g}")
+    for heading in ("function", "mean", "std", "median"):
+        shown.add_column(heading, justify="left" if heading == "function" else "right")
+    for function, row in zip(result.functions, result.gaps, strict=True):
+        numbers = (f"{value:.3g}" for value in (row.mean(), row.std(), np.median(row)))
+        shown.add_row(f"f{function} {NAMES[function - 1]}", *numbers)
+    return shown
