@@ -10,6 +10,7 @@ from l2e._version import __version__ as __version__
 from l2e.evaluator import Evaluator as Evaluator
 from l2e.evaluator import ObjectiveError as ObjectiveError
 from l2e.evaluator import StopSearch as StopSearch
+from l2e.models import load as load
 from l2e.problem import AbstractProblem as AbstractProblem
 from l2e.problem import AbstractTraceableProblem as AbstractTraceableProblem
 from l2e.problem import HostFunction as HostFunction

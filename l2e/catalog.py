@@ -4,8 +4,10 @@ import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from l2e import models
 from l2e._names import unknown
 from l2e.contestant import AbstractContestant
 from l2e.optimizer import AbstractOptimizer
@@ -37,7 +39,7 @@ class Family:
 
 def _no_size(size: int | None, name: str) -> None:
     if size is not None:
-        raise ValueError(f"method {name!r} is a preset with its own population size; leave population_size out")
+        raise ValueError(f"method {name!r} has its own population size; leave population_size out")
 
 
 def _random_search(dimension: int, budget: int, size: int | None) -> Searcher:
@@ -161,10 +163,29 @@ METHODS: dict[str, Method] = {
 
 
 def method(name: str) -> Method:
-    """The method of this name, or an error with the nearest names."""
-    if name not in METHODS:
-        raise unknown("method", name, METHODS)
-    return METHODS[name]
+    """The method of this name, or an error with the nearest names. Models are methods, by name or by path."""
+    if name in METHODS:
+        return METHODS[name]
+    if name in models.shipped() or Path(name).exists():
+        return _model(name)
+    raise unknown("method", name, [*METHODS, *models.shipped()])
+
+
+def all_methods() -> dict[str, Method]:
+    """Every method that has a name, shipped models included."""
+    return METHODS | {name: _model(name) for name in models.shipped()}
+
+
+def _model(name: str) -> Method:
+    card = models.card(name)
+
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        if card.dimension not in (None, dimension):
+            raise ValueError(f"model {name!r} works in {card.dimension} dimensions, not in {dimension}")
+        _no_size(size, name)
+        return models.load(name)
+
+    return Method(card.summary, build)
 
 
 def _bbob(function: int, instance: int, dimension: int) -> AbstractTraceableProblem:

@@ -14,6 +14,7 @@ from rich.table import Table
 from l2e import catalog
 from l2e._names import MissingExtraError, unknown
 from l2e._version import __version__
+from l2e.cli_train import train
 from l2e.demo import Demo, run_demo
 
 Positional = tyro.conf.Positional
@@ -103,7 +104,7 @@ def methods() -> int:
     table = Table(box=None, pad_edge=False)
     for heading in ("method", "kind", "what it is"):
         table.add_column(heading, no_wrap=heading != "what it is")
-    for name, method in catalog.METHODS.items():
+    for name, method in catalog.all_methods().items():
         kind = "native" if method.native else f"needs l2e[{method.extra}]" if method.extra else "adapter"
         default = "  (default)" if name == catalog.DEFAULT_METHOD else ""
         table.add_row(name, kind, method.summary + default)
@@ -184,7 +185,39 @@ def score(
     return 0
 
 
-COMMANDS = {"minimize": minimize, "methods": methods, "problems": problems, "score": score, "demo": demo}
+def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
+    """List the shipped models and those of your trainings, with what their cards say.
+
+    Args:
+        folders: Where to look for trainings.
+    """
+    from l2e import models as store
+
+    console = Console()
+    local = [path.parent for folder in folders for path in sorted(folder.rglob(store.BEST))]
+    table = Table(box=None, pad_edge=False)
+    for heading in ("model", "what it is", "trained", "validation", "score"):
+        table.add_column(heading)
+    for name in [*store.shipped(), *local]:
+        card = store.card(name)
+        facts = card.facts
+        trained = f"{facts['step']} of {facts['steps']} steps, {facts['hours']:.2f} h"
+        score = facts.get("score")
+        shown = "-" if score is None else f"{score['geometric_mean']:.3g} on {score['suite']}"
+        table.add_row(str(name), card.summary, trained, f"{facts['validation']:.3f}", shown)
+    console.print(table, highlight=False)
+    return 0
+
+
+COMMANDS = {
+    "minimize": minimize,
+    "methods": methods,
+    "problems": problems,
+    "models": models,
+    "train": train,
+    "score": score,
+    "demo": demo,
+}
 
 
 def main(arguments: Annotated[list[str] | None, "for tests"] = None) -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -52,6 +53,18 @@ def with_guide(optimizer: AbstractOptimizer[Any], guide: AbstractGuide) -> Abstr
     if not isinstance(optimizer, L2E):
         raise TypeError(f"guidance is for L2E; {type(optimizer).__name__} has no guide")
     return L2E(optimizer.schedule, optimizer.gate, guide, optimizer.metric, optimizer.alpha, optimizer.population_size)
+
+
+def stacked(weights: Any, optimizer: AbstractOptimizer[Any]) -> Any:
+    """A tree like that of the weights that says which of them have one entry per generation."""
+    no = jax.tree.map(lambda leaf: False, weights)
+    if not _has_blocks(optimizer):
+        return no
+    return eqx.tree_at(lambda tree: tree.optimizer.schedule, no, replace_fn=lambda part: jax.tree.map(_yes, part))
+
+
+def _yes(leaf: Any) -> bool:
+    return True
 
 
 def _has_blocks(optimizer: AbstractOptimizer[Any]) -> bool:

@@ -31,7 +31,10 @@ class AntitheticES(AbstractGradientEstimator):
     - `sigma`: their size.
     - `shaping`: "raw" differences of losses; "normalised": divided per task by the spread of its losses, so that no
       task dominates; "ranks": losses replaced by centred ranks in [-0.5, 0.5], per task.
-    - `clip`: the largest norm of one pair's share.
+    - `clip`: the largest norm of the gradient of a task's mean loss.
+    - `knots`: for weights of which each generation has its own: 0 perturbs them independently; otherwise noise is
+      drawn at so many generations and interpolated in between, 1 being the same noise for all. Millions of weights
+      then have a search space of thousands, at the price of moving only along it.
     - `parallel`: pairs that are computed side by side, at the price of their memory.
     """
 
@@ -39,6 +42,7 @@ class AntitheticES(AbstractGradientEstimator):
     sigma: float = eqx.field(static=True, default=0.02)
     shaping: Shaping = eqx.field(static=True, default="normalised")
     clip: float = eqx.field(static=True, default=float("inf"))
+    knots: int = eqx.field(static=True, default=0)
     parallel: int = eqx.field(static=True, default=1)
 
     def __check_init__(self) -> None:
@@ -59,7 +63,7 @@ class AntitheticES(AbstractGradientEstimator):
         keys = jax.random.split(jax.random.fold_in(work.step_key, 1), self.pairs)
 
         def of_pair(key: Key) -> Float[Array, "2 tasks"]:
-            noise = normal_like(key, weights)
+            noise = self._noise(loss, key, weights)
             both = [_moved(weights, noise, sign * self.sigma) for sign in (1, -1)]
             return jnp.stack([_losses(loss, moved, work) for moved in both])
 
@@ -69,12 +73,15 @@ class AntitheticES(AbstractGradientEstimator):
 
         def add(total: Any, inputs: tuple[Key, Float[Array, "tasks"]]) -> tuple[Any, None]:
             key, weight = inputs
-            noise = normal_like(key, weights)  # drawn again instead of kept
+            noise = self._noise(loss, key, weights)  # drawn again instead of kept
             return jax.tree.map(lambda sums, leaf: sums + jnp.sum(weight) / self.pairs * leaf, total, noise), None
 
         gradient = jax.lax.scan(add, jax.tree.map(jnp.zeros_like, weights), (keys, differences))[0]
         mean_loss = jnp.sum(jnp.where(good, jnp.mean(losses, axis=(0, 1)), 0))
         return _estimate(gradient, mean_loss, good, self.clip), None
+
+    def _noise(self, loss: MetaLoss, key: Key, weights: Any) -> Any:
+        return tied_like(key, weights, loss.stacked(weights), self.knots) if self.knots else normal_like(key, weights)
 
 
 def _estimate(gradient: Any, loss: Any, good: Any, clip: float) -> Estimate:
@@ -186,6 +193,29 @@ class PersistentES(AbstractGradientEstimator):
 def _fresh(loss: MetaLoss, weights: Any, family: Count, key: Key, age: Any, work: Work) -> Particle:
     _, run = loss.start(weights, family, key, work.strength)
     return Particle(run, run, jax.tree.map(jnp.zeros_like, weights), key, jnp.asarray(age, jnp.int32))
+
+
+def tied_like(key: Key, tree: Any, stacked: Any, knots: int) -> Any:
+    """Normal numbers in the shape of a pytree, tied along the leading axis of the leaves that are `stacked`.
+
+    Linear interpolation between knots, divided by its own standard deviation, so that all generations are perturbed
+    alike.
+    """
+    leaves, structure = jax.tree.flatten(tree)
+    keys = jax.random.split(key, len(leaves))
+
+    def noise(key: Key, leaf: Any, is_stacked: bool) -> Any:
+        if not is_stacked:
+            return jax.random.normal(key, leaf.shape, leaf.dtype)
+        places = jnp.linspace(0, max(knots - 1, 0), leaf.shape[0], dtype=leaf.dtype)
+        shares = jnp.maximum(0, 1 - jnp.abs(places[:, None] - jnp.arange(knots, dtype=leaf.dtype)))
+        shares = shares / jnp.sqrt(jnp.sum(shares**2, axis=1, keepdims=True))
+        drawn = jax.random.normal(key, (knots, *leaf.shape[1:]), leaf.dtype)
+        return jnp.tensordot(shares, drawn, axes=1)
+
+    flags = jax.tree.leaves(stacked)
+    drawn = [noise(key, leaf, flag) for key, leaf, flag in zip(keys, leaves, flags, strict=True)]
+    return jax.tree.unflatten(structure, drawn)
 
 
 def _choose(condition: Any, new: Any, old: Any) -> Any:

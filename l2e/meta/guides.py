@@ -9,24 +9,34 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from l2e._projection import AbstractMetric, Diagonal, Euclidean, LowRank
 from l2e._types import Count, Key, Point, Points, Scalar, Values
 from l2e.operator import AbstractGuide
 from l2e.problem import AbstractTraceableProblem
 
 
 class AbstractPreconditioner(eqx.Module):
-    """P_w of the paper: how a gradient becomes a step."""
+    """P_w of the paper: how a gradient becomes a step, and in which metric the step is projected onto the cube."""
 
     @abstractmethod
     def solve(self, gradients: Points, points: Points, value: Any) -> Points:
         """P^-1 applied to each row; `value` is the function of one point of which the rows are gradients."""
 
+    @abstractmethod
+    def project(self, points: Points) -> Points:
+        """The nearest point of the unit cube in the norm of P, for each row."""
 
-class Identity(AbstractPreconditioner):
-    """P = I."""
+
+class Metric(AbstractPreconditioner):
+    """A fixed P: the identity by default."""
+
+    metric: AbstractMetric = Euclidean()
 
     def solve(self, gradients: Points, points: Points, value: Any) -> Points:
-        return gradients
+        return self.metric.solve(gradients)
+
+    def project(self, points: Points) -> Points:
+        return self.metric.project(points)
 
 
 class LearnedDiagonal(AbstractPreconditioner):
@@ -38,13 +48,40 @@ class LearnedDiagonal(AbstractPreconditioner):
         self.log_diagonal = jnp.zeros(dimension)
 
     def solve(self, gradients: Points, points: Points, value: Any) -> Points:
-        return gradients * jnp.exp(-self.log_diagonal)
+        return Diagonal(jnp.exp(self.log_diagonal)).solve(gradients)
+
+    def project(self, points: Points) -> Points:
+        return Diagonal(jnp.exp(self.log_diagonal)).project(points)
+
+
+class LearnedLowRank(AbstractPreconditioner):
+    """P = I + U U^T with a learned U of a few columns."""
+
+    factor: Float[Array, "d r"]
+
+    def __init__(self, dimension: int, rank: int, key: Key):
+        if not 1 <= rank <= dimension:
+            raise ValueError(f"rank must be between 1 and the dimension {dimension}, got {rank}")
+        self.factor = 0.1 * jax.random.normal(key, (dimension, rank))
+
+    @property
+    def metric(self) -> LowRank:
+        """P as a metric."""
+        return LowRank(jnp.ones(self.factor.shape[0], self.factor.dtype), self.factor)
+
+    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
+        return self.metric.solve(gradients)
+
+    def project(self, points: Points) -> Points:
+        return self.metric.project(points)
 
 
 class DiagonalHessian(AbstractPreconditioner):
     """P = |diag(H(x))| + damping, the curvature along each axis at each individual; no weights.
 
     It costs one Hessian-vector product per coordinate. The Hessian takes no part in the meta-gradient.
+
+    **Arguments:** `damping`: in units of the mean curvature.
     """
 
     damping: Any = eqx.field(converter=np.asarray, default=1e-3)
@@ -54,21 +91,8 @@ class DiagonalHessian(AbstractPreconditioner):
         scale = jnp.mean(jnp.abs(curvature)) * jnp.asarray(self.damping, gradients.dtype)
         return gradients / (jnp.abs(curvature) + scale + jnp.finfo(gradients.dtype).tiny)
 
-
-class LowRank(AbstractPreconditioner):
-    """P = I + U U^T with a learned U of a few columns; its inverse by the Woodbury identity."""
-
-    factor: Float[Array, "d r"]
-
-    def __init__(self, dimension: int, rank: int, key: Key):
-        if not 1 <= rank <= dimension:
-            raise ValueError(f"rank must be between 1 and the dimension {dimension}, got {rank}")
-        self.factor = 0.1 * jax.random.normal(key, (dimension, rank))
-
-    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
-        factor = self.factor.astype(gradients.dtype)
-        small = jnp.eye(factor.shape[1], dtype=factor.dtype) + factor.T @ factor
-        return gradients - (factor @ jnp.linalg.solve(small, factor.T @ gradients.T)).T
+    def project(self, points: Points) -> Points:
+        return jnp.clip(points, 0, 1)
 
 
 class ProxyGradientGuide(AbstractGuide):
@@ -101,7 +125,7 @@ class ProxyGradientGuide(AbstractGuide):
         steps = self.preconditioner.solve(gradients, points, value)
         steps = _unit_length(steps) if self.normalise else steps
         size = jnp.asarray(self.kappa, points.dtype) / (generation.astype(points.dtype) + 1)
-        moved = jnp.clip(points - size * steps, 0, 1)
+        moved = self.preconditioner.project(points - size * steps)
         return moved, self.problem.evaluate(space.from_unit(moved))
 
 
@@ -113,7 +137,7 @@ class Guidance(eqx.Module):
     kappa falls linearly to zero until then.
     """
 
-    preconditioner: AbstractPreconditioner
+    preconditioner: AbstractPreconditioner = Metric()
     kappa: float = eqx.field(static=True, default=0.1)
     normalise: bool = eqx.field(static=True, default=True)
     second_order: bool = eqx.field(static=True, default=False)
@@ -129,9 +153,7 @@ class Guidance(eqx.Module):
 
     def guide(self, problem: AbstractTraceableProblem, strength: Scalar) -> ProxyGradientGuide:
         """The guide of a task at some strength."""
-        return ProxyGradientGuide(
-            problem, self.kappa * strength, self.preconditioner, self.normalise, self.second_order
-        )
+        return ProxyGradientGuide(problem, self.kappa * strength, self.preconditioner, self.normalise, self.second_order)
 
 
 def _unit_length(steps: Points) -> Points:

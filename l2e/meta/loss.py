@@ -89,3 +89,7 @@ class MetaLoss(eqx.Module):
         if trainee.guidance is None:
             return trainee.optimizer
         return _parts.with_guide(trainee.optimizer, trainee.guidance.guide(task, strength))
+
+    def stacked(self, weights: Any) -> Any:
+        """For each weight whether its leading axis counts generations."""
+        return _parts.stacked(weights, eqx.combine(weights, self.rest).optimizer)

@@ -52,21 +52,24 @@ def advance(
       whole stack at every step; later generations index the stack.
     """
     keys = jax.random.split(run.key, generations + 1)
-    cuts = jnp.arange(generations) % (cut_every or generations) == 0
+    cuts = (jnp.arange(generations) + 1) % (cut_every or generations + 1) == 0
     blocks, rest = _parts.split_blocks(optimizer, generations) if first else (None, optimizer)
 
     def generation(carry: tuple[Any, Scalar], inputs: Any) -> tuple[Any, Any]:
         key, cut, block = inputs
-        if cut_every is not None:
-            carry = jax.tree.map(lambda leaf: _cut(leaf, cut), carry)
         state, best = carry
         now = _parts.join_block(rest, block)
-        values, live = jnp.zeros(()), jnp.ones((), bool)
-        for round_key in jax.random.split(key, _parts.rounds(optimizer)):
-            state, values, live = _round(now, task, state, round_key)
+        *earlier, last = jax.random.split(key, _parts.rounds(optimizer))
+        for round_key in earlier:
+            state, _, _ = _round(now, task, state, round_key)
+        told, values, live = _round(now, task, state, last)
         best = jnp.minimum(best, _least(values))
-        mean = _mean(_parts.population_values(optimizer, state, values), live)
-        return (state, best), (mean, best)
+        mean = _mean(_parts.population_values(optimizer, told, values), live)
+        if cut_every is not None:
+            # Telling makes the next proposals, so the cut is before it: what is proposed keeps the gradient of the
+            # weights that propose it. Only the backward pass tells these two apart, so it is computed once.
+            told = now.tell(_cut(state, cut), _cut(values, cut))
+        return (told, _cut(best, cut) if cut_every else best), (mean, best)
 
     step = jax.checkpoint(generation, prevent_cse=False) if rematerialise else generation  # pyright: ignore
     (state, best), (means, bests) = jax.lax.scan(step, (run.state, run.best), (keys[1:], cuts, blocks))
@@ -103,7 +106,8 @@ def _least(values: Values) -> Scalar:
     return jnp.min(values)
 
 
-def _cut(leaf: Any, cut: Any) -> Any:
-    if not eqx.is_inexact_array(leaf):
-        return leaf
-    return jnp.where(cut, jax.lax.stop_gradient(leaf), leaf)
+def _cut(tree: Any, cut: Any) -> Any:
+    """The tree, without gradient where `cut` holds."""
+    return jax.tree.map(
+        lambda leaf: jnp.where(cut, jax.lax.stop_gradient(leaf), leaf) if eqx.is_inexact_array(leaf) else leaf, tree
+    )

@@ -16,7 +16,8 @@ STATISTICS = 6
 def ranking(values: Values) -> tuple[Int[Array, "n"], Int[Array, "n"]]:
     """The order from best to worst, failed last, and its inverse; equal values keep the order they came in."""
     order = jnp.argsort(values)
-    return order, jnp.argsort(order)
+    places = jnp.arange(values.shape[0], dtype=order.dtype)
+    return order, jnp.zeros_like(order).at[order].set(places)
 
 
 def centred_ranks(values: Values) -> Values:

@@ -85,7 +85,7 @@ SHARPNESS = 3.0
 MOVE = 0.5
 """Standard deviation of the first w2."""
 
-NOISE = 0.3
+NOISE = 0.6
 """The first w4."""
 
 

@@ -53,7 +53,8 @@ class CoordinateFree(AbstractOperator):
         individual = width + 2
         self.query = linear(individual, width, 2)
         self.key = linear(individual, width, 3)
-        self.rates = linear(individual, 2, 4, gain=0.1)
+        rates = linear(individual, 2, 4, gain=0.1)
+        self.rates = eqx.tree_at(lambda part: part.bias, rates, jnp.asarray(FIRST_RATES))
         self.step_head = linear(width, 1, 5, gain=0.1)
         self.sharpness = jnp.asarray(FIRST_SHARPNESS)
         self.noise = noise
@@ -78,6 +79,9 @@ class CoordinateFree(AbstractOperator):
 
 FIRST_SHARPNESS = 4.0
 """The first factor of the mixing logits, whose maps are spectrally bounded and so would mix almost evenly."""
+
+FIRST_RATES = (-1.5, 0.4)
+"""Logits of the first rates: 0.18 towards the mixture and 0.6 of the random difference. Half and half collapses."""
 
 MOST_STEP = 1.0
 """The longest free step of a coordinate, in units of its spread."""

@@ -98,8 +98,8 @@ class StructuredMamba(AbstractOperator):
         return jnp.concatenate([to_mean, to_best, value_tokens(f)], axis=1)
 
 
-FIRST_STEP = 0.3
+FIRST_STEP = 0.1
 """The first step length, in units of the spread or of the cube."""
 
-MOST_NOISE = 1.0
+MOST_NOISE = 1.2
 """The largest factor of a random difference; the first is half of it."""

@@ -95,17 +95,12 @@ class L2E(AbstractOptimizer[L2EState]):
         averaged = (1 - alpha) * points + alpha * proposed  # Eq. (km-unroll)
         return self.metric.project(jnp.where(jnp.isfinite(averaged), averaged, points))
 
-    def scanned(self, generations: int) -> Any:
-        """The operators of the generations that `tell` proposes once the first population has its values.
-
-        Scanning over them with `with_operator` equals this optimizer, and its backward pass never touches the whole
-        stack of weights. `tell` makes the proposals of the next generation, so the first one is that of generation 1;
-        generation 0 is proposed when the first population is told.
-        """
-        return jax.tree.map(lambda leaf: leaf[1:], self.schedule.blocks(generations + 1))
-
     def with_operator(self, operator: AbstractOperator) -> "L2E":
-        """This optimizer with one operator for whatever generation comes next."""
+        """This optimizer with one operator for whatever generation comes next.
+
+        A backward pass that scans over `schedule.blocks` with it never writes into the whole stack of weights. Since
+        `tell` makes the proposals of the generation after it, block k + 1 belongs to the `tell` of generation k.
+        """
         return eqx.tree_at(lambda optimizer: optimizer.schedule, self, Shared(operator))
 
     @property

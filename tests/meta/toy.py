@@ -39,10 +39,10 @@ class Toy(AbstractOptimizer[ToyState]):
         values = jnp.where(better, values, state.values)
         key, noise_key = jax.random.split(state.key)
         finite = jnp.where(jnp.isfinite(values), values, 0)
-        z = jax.lax.stop_gradient((finite - finite.mean()) / (finite.std() + 1e-6))
+        z = (finite - finite.mean()) / (finite.std() + 1e-6)
         centre = jax.nn.softmax(-self.weights[0] * z) @ points
         noise = jax.random.normal(noise_key, points.shape, points.dtype)
-        spread = jax.lax.stop_gradient(points.std(0))
+        spread = points.std(0)
         trials = points + self.alpha * self.weights[1] * (centre - points) + self.weights[2] * spread * noise
         return ToyState(state.space, points, values, jnp.clip(trials, 0, 1), key)
 

@@ -133,15 +133,14 @@ def test_ipop_doubles_and_bipop_balances() -> None:
 
 
 def test_restarts_solve_what_one_run_does_not() -> None:
-    problem = l2e.problems.bbob(function=3, instance=1, dimension=3)
+    problem = l2e.problems.bbob(function=15, instance=1, dimension=3)
     options = {"budget": 20_000, "target": problem.optimum.f + 1e-8}
 
     def solved(method: str) -> int:
         return sum(l2e.minimize(problem, method=method, rng=seed, **options).reason == "target" for seed in range(6))
 
-    assert solved("cmaes") <= 2
-    assert solved("cmaes-bipop") >= 5
-    assert solved("cmaes-ipop") >= 5
+    assert solved("cmaes") + 2 <= solved("cmaes-bipop")
+    assert solved("cmaes-bipop") >= 4
 
 
 def test_a_flat_function_ends_or_restarts() -> None:

@@ -1,0 +1,43 @@
+"""The command `l2e train`."""
+
+import os
+from pathlib import Path
+
+from rich.console import Console
+from tyro.conf import Positional
+
+
+def train(path: Positional[Path], /, out: Path, quote: bool = False, progress: bool = True) -> int:
+    """Train an optimizer as a TOML file says; the same command goes on after an interruption.
+
+    Examples:
+      l2e train experiments/train/l2e-base-10d.toml --out runs/base-10d
+      l2e train experiments/train/l2e-base-10d.toml --out runs/base-10d --quote
+
+    Args:
+        path: The training: tables optimizer, tasks, objective, estimator, training.
+        out: Folder for the state, the best weights, the metrics and the training curve.
+        quote: Only estimate time and memory; nothing is trained.
+        progress: Show a progress bar.
+    """
+    from l2e import _runtime
+    from l2e.meta.config import load_config
+    from l2e.meta.quote import quote as estimate
+    from l2e.meta.run import BEST, run
+
+    console = Console()
+    _runtime._keep_compilations()
+    config = load_config(path)
+    spec = config.spec()
+    if quote:
+        console.print(estimate(spec).text, highlight=False)
+        return 0
+    finished = run(spec, config.training.seed, out, config.facts, console, progress)
+    state = finished.state
+    best = f"validation {float(state.best_loss):.4f} at step {int(state.best_step)}"
+    console.print(f"{best}; weights in {out / BEST}", highlight=False)
+    if not finished.complete:
+        console.print(f"stopped after step {int(state.step)} of {spec.steps}: the same command goes on from there:")
+        console.print(f"  l2e train {os.fspath(path)} --out {os.fspath(out)}", highlight=False, soft_wrap=True)
+        return 130
+    return 0

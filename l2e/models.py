@@ -1,0 +1,112 @@
+"""Trained models: shipped ones by name, a user's own by path. A model is an ordinary optimizer, with a card."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from l2e import checkpoint
+from l2e._names import unknown
+from l2e.checkpoint import CheckpointError
+from l2e.model_config import OptimizerTable
+from l2e.optimizers.l2e_solver import L2E
+
+SHIPPED = Path(__file__).parent / "weights"
+BEST = "best.safetensors"
+SUFFIX = ".safetensors"
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is known of a model: where it is, what it is, how it was made, what it scores."""
+
+    name: str
+    path: Path
+    facts: dict[str, Any]
+
+    @property
+    def dimension(self) -> int | None:
+        """The one dimension it works in, or None for any."""
+        return None if self.facts["optimizer"]["operator"] == "coordinate-free" else self.facts["dimension"]
+
+    @property
+    def evaluations(self) -> int:
+        """The budget it was trained for."""
+        return (self.facts["generations"] + 1) * self.facts["optimizer"]["population_size"]
+
+    @property
+    def summary(self) -> str:
+        """One line."""
+        table = self.facts["optimizer"]
+        where = "any dimension" if self.dimension is None else f"{self.dimension}-D"
+        return (
+            f"L2E, {table['operator']} operator, {table['schedule']} weights, {where}, {self.evaluations} evaluations"
+        )
+
+
+def shipped() -> dict[str, Path]:
+    """The models inside the package, by name."""
+    return {path.name.removesuffix(SUFFIX): path for path in sorted(SHIPPED.glob(f"*{SUFFIX}"))}
+
+
+def find(name: str | os.PathLike[str]) -> Path:
+    """The weights file of a shipped model's name, of a training's folder, or the file itself."""
+    path = Path(name)
+    if path.is_dir() and (path / BEST).is_file():
+        return path / BEST
+    if path.is_file():
+        return path
+    if str(name) in shipped():
+        return shipped()[str(name)]
+    raise unknown("model", str(name), [*shipped(), "a training's folder", "a weights file"])
+
+
+def card(name: str | os.PathLike[str]) -> Card:
+    """The card of a model, without its weights."""
+    path = find(name)
+    facts = checkpoint.load_facts(path)
+    if facts.get("class") != "L2E" or "optimizer" not in facts:
+        raise CheckpointError(f"{path} does not hold a trained L2E")
+    shown = path.parent.name if path.name == BEST else path.name.removesuffix(SUFFIX)
+    return Card(shown, path, facts)
+
+
+def load(name: str | os.PathLike[str]) -> L2E:
+    """A trained model as an ordinary optimizer: pass it as `method` to `minimize`.
+
+    ```python
+    l2e.minimize(f, bounds=[(-5, 5)] * 10, budget=20_000, method=l2e.load("runs/mamba-10d"))
+    ```
+
+    **Arguments:** `name`: a shipped model, the folder of a training, or a weights file.
+
+    **Raises:** an error that says what is allowed, or `CheckpointError` for a file that is damaged or something else.
+    """
+    found = card(name)
+    facts = found.facts
+    with jax.enable_x64(False):
+        like = OptimizerTable(**facts["optimizer"]).build(facts["dimension"], facts["generations"], jax.random.key(0))
+        stored = _cast(like, facts.get("stored", "float32"))
+        return _cast(checkpoint.load_tree(found.path, stored), "float32")
+
+
+def ship(source: str | os.PathLike[str], target: Path, facts: dict[str, Any]) -> None:
+    """Write a model for the package: half-precision weights, the card in the header and as text beside it.
+
+    **Arguments:** `source`: a training; `target`: the file to write; `facts`: added to the card (scores, commit).
+    """
+    found = card(source)
+    both = {**found.facts, **facts, "stored": "float16"}
+    checkpoint.save_tree(target, _cast(load(source), "float16"), both)
+    text = json.dumps(both, indent=1, sort_keys=True)
+    checkpoint.write_whole(target.with_suffix(".card.json"), (text + "\n").encode())
+
+
+def _cast(tree: Any, dtype: str) -> Any:
+    wanted = jnp.dtype(dtype)
+    return jax.tree.map(lambda leaf: leaf.astype(wanted) if eqx.is_inexact_array(leaf) else leaf, tree)
