@@ -4,13 +4,12 @@ import os
 import time
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from l2e import _saved_run, checkpoint
+from l2e import _saved_run
 from l2e._result import collect
-from l2e._setup import prepare
+from l2e._setup import prepare, seconds, target_value
 from l2e.catalog import DEFAULT_METHOD
 from l2e.contestant import AbstractContestant
 from l2e.evaluator import BudgetExhausted, Evaluator, StopSearch
@@ -48,11 +47,11 @@ class Optimizer:
         if isinstance(setup.searcher, AbstractContestant):
             raise ValueError(f"method {setup.method!r} runs its own loop and has no ask/tell; use l2e.minimize")
         self._setup = setup
-        self._meter = Evaluator(_not_called, setup.space, setup.budget, target=target)
+        self._meter = Evaluator(_not_called, setup.space, setup.budget)
         self._driver = Driver(setup.searcher, setup.space, setup.key, setup.start)
-        self._target = target
-        self._max_seconds = max_seconds
-        self._began = time.monotonic()
+        self._target = target_value(target)
+        self._max_seconds = seconds("max_seconds", max_seconds)
+        self._began: float | None = None  # the clock starts with the first ask, after compilation
 
     @property
     def method(self) -> str:
@@ -69,11 +68,13 @@ class Optimizer:
             raise BudgetExhausted(f"all {self._setup.budget} evaluations are used")
         if reasons:
             raise StopSearch(f"the search is over: {reasons}")
-        return self._driver.ask()[: self._meter.remaining]
+        if self._began is None:
+            self._began = time.monotonic()
+        return self._batch()
 
     def tell(self, points: Any, values: Any) -> None:
         """Give the values of the batch last asked, in any order; NaN, None or an infinity marks a failed evaluation."""
-        batch = self.ask()
+        batch = self._batch()
         given = np.asarray(points, dtype=np.float64)
         numbers = np.asarray([np.nan if value is None else float(value) for value in np.ravel(np.asarray(values))])
         if given.shape != batch.shape or numbers.shape != (len(batch),):
@@ -93,7 +94,8 @@ class Optimizer:
             reasons["target"] = self._target
         if self._driver.converged:
             reasons["converged"] = True
-        if self._max_seconds is not None and time.monotonic() - self._began >= self._max_seconds:
+        began = time.monotonic() if self._began is None else self._began
+        if self._max_seconds is not None and time.monotonic() - began >= self._max_seconds:
             reasons["max_seconds"] = self._max_seconds
         return reasons
 
@@ -110,22 +112,22 @@ class Optimizer:
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, method: AbstractOptimizer[Any] | None = None) -> "Optimizer":
         """Go on with a saved search. If it was begun with an optimizer object, that object is needed again."""
-        stored = checkpoint.load_facts(path)
-        if "search" not in stored:
-            raise checkpoint.CheckpointError(f"{path} does not hold a search")
-        facts = stored["search"]
+        facts = _saved_run.saved_search(path)
         fresh = cls(
             bounds=facts["bounds"],
             method=method or facts["method"],
             budget=facts["budget"],
             x0=facts["x0"],
-            rng=jnp.asarray(facts["key"], dtype=jnp.uint32),
+            rng=_saved_run.saved_key(path),
             population_size=facts["population_size"],
-            target=facts["target"],
-            max_seconds=facts["max_seconds"],
+            target=facts.get("target"),
+            max_seconds=facts.get("max_seconds"),
         )
         fresh._meter.resume(_saved_run.load_run(path, fresh._driver, fresh._facts))
         return fresh
+
+    def _batch(self) -> np.ndarray:
+        return self._driver.ask()[: self._meter.remaining]
 
     @property
     def _facts(self) -> dict[str, Any]:

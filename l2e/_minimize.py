@@ -2,19 +2,19 @@
 
 import os
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 from scipy.optimize import OptimizeResult
 
 from l2e import _saved_run
 from l2e._names import unknown
 from l2e._result import InterruptedSearch, collect
-from l2e._setup import Setup, prepare
+from l2e._setup import Setup, prepare, seconds, target_value
 from l2e.catalog import DEFAULT_METHOD
 from l2e.contestant import AbstractContestant
-from l2e.evaluator import Evaluator, OnError, StopSearch
+from l2e.evaluator import Evaluator, ObjectiveError, OnError, StopSearch
 from l2e.optimizer import AbstractOptimizer
 from l2e.problem import AbstractProblem, HostFunction
 from l2e.solve import Driver, search
@@ -58,23 +58,32 @@ def minimize(
     - `args`: further arguments for `fun`.
     - `vectorized`: `fun` takes a batch (n, d) and returns (n,).
     - `target`: stop at the first value at or below it.
-    - `max_seconds`: stop after that much wall time, also when an evaluation hangs.
-    - `timeout`: seconds one call of `fun` may take before it counts as failed.
+    - `max_seconds`: stop that much wall time after the first evaluation began, also when one hangs. Compilation before
+      it does not count.
+    - `timeout`: seconds one call of `fun` may take before it counts as failed. With `max_seconds` or `timeout` it is
+      called in a thread of its own.
     - `population_size`: instead of the method's own choice.
     - `on_error`: what to do when `fun` raises, times out or returns NaN or an infinity: "penalize" (it ranks last and
       is listed in `result.failures`) or "raise".
     - `callback`: called with an `OptimizeResult` (x, fun, nfev, nit) after each batch; `StopIteration` stops.
-    - `checkpoint`: a file. The search is saved there every few seconds and at the end; the same call goes on from it.
+    - `checkpoint`: a file. The search is saved there at once, every few seconds and at the end; the same call goes on
+      from it.
 
     **Returns:** scipy's `OptimizeResult` with `x, fun, nfev, nit, success, status, message, reason`, `history` (best
     `fun` at the `nfev` that improved it), `failures`, `n_failed` and `method`. Success means that it ended for a reason
     of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
 
-    **Raises:** `InterruptedSearch`, a `KeyboardInterrupt` whose `result` is what was found, on Ctrl-C.
+    **Raises:** `InterruptedSearch`, a `KeyboardInterrupt` whose `result` is what was found, on Ctrl-C, and
+    `ObjectiveError`, also with a `result`, when `fun` returns no number or fails and `on_error` is "raise".
     """
     if on_error not in ("penalize", "raise"):
         raise unknown("on_error", on_error, ("penalize", "raise"))
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+    args = args if isinstance(args, tuple) else (args,)
     if isinstance(fun, AbstractProblem):
+        if args:
+            raise ValueError("args are for functions; a problem takes points only")
         bounds = fun.space if bounds is None else bounds
         vectorized = fun.vectorized if isinstance(fun, HostFunction) else True
         if isinstance(fun, HostFunction):
@@ -83,24 +92,27 @@ def minimize(
         raise ValueError("bounds are needed: one (low, high) pair per coordinate, e.g. bounds=[(-5, 5)] * 10")
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+    if rng is None and checkpoint is not None and os.path.exists(checkpoint):
+        rng = _saved_run.saved_key(checkpoint)
     setup = prepare(bounds, method, budget, x0, rng, population_size)
     evaluate = Evaluator(
         (lambda x: fun(x, *args)) if args else fun,
         setup.space,
         setup.budget,
         vectorized=vectorized,
-        target=target,
-        max_seconds=_positive_or_none("max_seconds", max_seconds),
-        timeout=_positive_or_none("timeout", timeout),
+        target=target_value(target),
+        max_seconds=seconds("max_seconds", max_seconds),
+        timeout=seconds("timeout", timeout),
         on_error=on_error,
         callback=callback,
     )
     try:
         reason, message = _run(setup, evaluate, checkpoint)
     except KeyboardInterrupt as interrupt:
-        raise InterruptedSearch(
-            collect(evaluate, setup.method, "interrupted", "interrupted by the user")
-        ) from interrupt
+        raise InterruptedSearch(collect(evaluate, setup.method, "interrupted", "stopped by the user")) from interrupt
+    except ObjectiveError as error:
+        error.result = collect(evaluate, setup.method, "interrupted", str(error))
+        raise
     finally:
         evaluate.close()
     return collect(evaluate, setup.method, reason, message)
@@ -136,16 +148,19 @@ def _search_and_save(driver: Driver, evaluate: Evaluator, path: Any, facts: dict
         nonlocal packed, meter, saved_at
         packed, meter = driver.packed, evaluate.read()
         if time.monotonic() - saved_at > SAVE_EVERY_SECONDS:
-            save()
+            _save_or_warn(save)
             saved_at = time.monotonic()
 
+    save()  # at once, so that a place where nothing can be written is an error before any evaluation
     try:
         search(driver, evaluate, after)
     finally:
+        _save_or_warn(save)
+
+
+def _save_or_warn(save: Callable[[], None]) -> None:
+    """A disk that fills up during a search must not cost its result."""
+    try:
         save()
-
-
-def _positive_or_none(what: str, given: float | None) -> float | None:
-    if given is not None and not (np.isfinite(given) and given > 0):
-        raise ValueError(f"{what} must be a positive number of seconds, got {given}")
-    return given
+    except OSError as error:
+        warnings.warn(f"the checkpoint could not be written: {error}", RuntimeWarning, stacklevel=3)

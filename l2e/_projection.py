@@ -67,19 +67,20 @@ class LowRank(AbstractMetric):
         return jax.vmap(lambda x: _nearest(x, a, U))(points)
 
 
-NEWTON_STEPS = 50
+NEWTON_STEPS = 100
 """Bound of the Newton steps; the dual is piecewise quadratic, so they end after as many as pieces are crossed."""
 
-HALVINGS = 12
-"""How short a step the line search tries: 2^-HALVINGS."""
+BISECTIONS = 60
+"""How finely the length of a step is searched: 2^-BISECTIONS of the full one."""
 
 
 def _nearest(x: Point, a: Point, U: Float[Array, "d r"]) -> Point:
     """Semi-smooth Newton on the dual of `min a (z - x)^2 + t^2, t = U^T (z - x)`.
 
     For multipliers m the minimiser is `z = clip(x - U m / a)`, `t = m`, and the dual's gradient `U^T (z - x) - m`. It
-    is strongly concave, so steps that do not decrease it lead to its one maximum. One more Newton step outside the
-    search, at its end, does not move the result but gives it the right derivative (implicit differentiation).
+    is strongly concave, so steps to its maximum on each Newton direction lead to its one maximum. One more Newton step
+    outside the search, at its end, does not move the result but gives it the right derivative (implicit
+    differentiation).
     """
     free = jax.lax.stop_gradient((x, a, U))
     m = jax.lax.stop_gradient(_multipliers(*free))
@@ -88,12 +89,7 @@ def _nearest(x: Point, a: Point, U: Float[Array, "d r"]) -> Point:
 
 
 def _multipliers(x: Point, a: Point, U: Float[Array, "d r"]) -> Float[Array, "r"]:
-    lengths = jnp.append(0.5 ** jnp.arange(HALVINGS, dtype=x.dtype), 0)
     tolerance = 8 * jnp.finfo(x.dtype).eps
-
-    def value(m: Float[Array, "r"]) -> Float[Array, ""]:
-        moved = jnp.clip(x - U @ m / a, 0, 1) - x
-        return jnp.sum(a * moved**2) / 2 - jnp.sum(m**2) / 2 + m @ (U.T @ moved)
 
     def unfinished(carry: tuple[Array, Array, Array]) -> Array:
         step, _, moved = carry
@@ -102,12 +98,31 @@ def _multipliers(x: Point, a: Point, U: Float[Array, "d r"]) -> Float[Array, "r"
     def advance(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         step, m, _ = carry
         direction = _newton_step(m, x, a, U)
-        best = lengths[jnp.argmax(jax.vmap(lambda length: value(m + length * direction))(lengths))]
-        moved = jnp.max(jnp.abs(best * direction)) / (1 + jnp.max(jnp.abs(m)))
-        return step + 1, m + best * direction, moved
+        change = _step_length(m, direction, x, a, U) * direction
+        return step + 1, m + change, jnp.max(jnp.abs(change)) / (1 + jnp.max(jnp.abs(m)))
 
     start = (jnp.zeros((), jnp.int32), jnp.zeros((U.shape[1],), x.dtype), jnp.asarray(jnp.inf, x.dtype))
     return jax.lax.while_loop(unfinished, advance, start)[1]
+
+
+def _step_length(m: Array, direction: Array, x: Point, a: Point, U: Float[Array, "d r"]) -> Float[Array, ""]:
+    """Where the dual is largest on the way of a Newton step, by bisection of its slope, which only falls."""
+    place, across = x - U @ m / a, U @ direction
+
+    def slope(length: Array) -> Array:
+        moved = jnp.clip(place - length * across / a, 0, 1) - x
+        return across @ moved - direction @ (m + length * direction)
+
+    def halve(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = (low + high) / 2
+        rising = slope(middle) > 0
+        return jnp.where(rising, middle, low), jnp.where(rising, high, middle)
+
+    zero, one = jnp.zeros((), x.dtype), jnp.ones((), x.dtype)
+    rounding = 1e3 * jnp.finfo(x.dtype).eps * jnp.abs(slope(zero))
+    shorter = jax.lax.fori_loop(0, BISECTIONS, halve, (zero, one))[1]
+    return jnp.where(slope(one) >= -rounding, one, shorter)
 
 
 def _newton_step(m: Float[Array, "r"], x: Point, a: Point, U: Float[Array, "d r"]) -> Float[Array, "r"]:

@@ -1,7 +1,5 @@
 """From a meter to scipy's `OptimizeResult`."""
 
-from typing import Any
-
 from scipy.optimize import OptimizeResult
 
 from l2e.evaluator import Evaluator
@@ -20,7 +18,7 @@ class InterruptedSearch(KeyboardInterrupt):
         self.result = result
 
 
-def collect(evaluate: Evaluator, method: str, reason: str, message: str, **more: Any) -> OptimizeResult:
+def collect(evaluate: Evaluator, method: str, reason: str, message: str) -> OptimizeResult:
     """The result of a search that ended for this reason."""
     usable = evaluate.best_x is not None
     if not usable and evaluate.used:
@@ -39,5 +37,4 @@ def collect(evaluate: Evaluator, method: str, reason: str, message: str, **more:
         history=evaluate.history,
         failures=list(evaluate.failures),
         n_failed=evaluate.failed,
-        **more,
     )

@@ -34,15 +34,38 @@ def _keep_compilations() -> None:
     chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
     if folder is None or chosen is not None:
         return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return  # nowhere to keep them: compile each time
+    if not os.access(folder, os.W_OK):
+        return
     jax.config.update("jax_compilation_cache_dir", str(folder))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
 
 
+PINNED: dict[str, tuple[Any, Any]] = {
+    "jax_numpy_dtype_promotion": ("standard", lambda: jax.numpy_dtype_promotion("standard")),
+    "jax_numpy_rank_promotion": ("allow", lambda: jax.numpy_rank_promotion("allow")),
+    "jax_threefry_partitionable": (True, lambda: jax.threefry_partitionable(True)),
+    "jax_transfer_guard_host_to_device": (None, lambda: jax.transfer_guard("allow")),
+    "jax_debug_infs": (False, lambda: jax.debug_infs(False)),
+}
+"""Settings of JAX that users change, the values our code is written for, and contexts that set them."""
+
+
 def float64() -> contextlib.AbstractContextManager[Any]:
-    """A context in which JAX computes in float64; the caller's own setting is back afterwards."""
+    """A context in which JAX computes in float64 with the settings our code needs; the caller's are back afterwards."""
     _keep_compilations()
-    return jax.enable_x64(True)
+    other = [context for name, (value, context) in PINNED.items() if getattr(jax.config, name) != value]
+    if not other:
+        return jax.enable_x64(True)
+    stack = contextlib.ExitStack()
+    for context in other:
+        stack.enter_context(context())
+    stack.enter_context(jax.enable_x64(True))
+    return stack
 
 
 def float64_is_on() -> bool:
@@ -140,13 +163,22 @@ def unpack(vectors: list[Any], plan: Static) -> Any:
     for shape, dtype, keyed in zip(shapes, dtypes, are_keys, strict=True):
         start, taken[dtype] = taken[dtype], taken[dtype] + math.prod(shape)
         leaf = by_dtype[dtype][start : taken[dtype]].reshape(shape)
-        leaves.append(jax.random.wrap_key_data(leaf) if keyed else leaf)
+        leaves.append(jax.random.wrap_key_data(leaf, impl=IMPLEMENTATION) if keyed else leaf)
     return jax.tree.unflatten(structure, leaves)
 
 
 def is_key(leaf: Any) -> bool:
     """Whether a leaf is an array of typed JAX keys."""
     return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+IMPLEMENTATION = "threefry2x32"
+"""The random numbers of JAX that all our results are made of, whatever the user's default is."""
+
+
+def _threefry(seed: int) -> jax.Array:
+    with float64():  # so that seeds above 2**32 stay different
+        return jax.random.key(seed, impl=IMPLEMENTATION)
 
 
 def as_key(rng: Any) -> jax.Array:
@@ -156,18 +188,19 @@ def as_key(rng: Any) -> jax.Array:
     (typed or raw), or None for fresh entropy.
     """
     if rng is None:
-        return jax.random.key(int(np.random.SeedSequence().generate_state(1)[0]))
+        return _threefry(int(np.random.SeedSequence().generate_state(1)[0]))
     if isinstance(rng, np.random.Generator):
-        return jax.random.key(int(rng.integers(2**31)))
+        return _threefry(int(rng.integers(2**31)))
     if is_key(rng):
         if rng.shape != ():
             raise ValueError(f"rng must be one key, got an array of keys of shape {rng.shape}")
-        return rng
+        if str(jax.random.key_impl(rng)) in (IMPLEMENTATION, f"PRNGSpec({IMPLEMENTATION!r})"):
+            return rng
+        return _threefry(int(jax.random.bits(rng, dtype=jnp.uint32)))  # a key of another kind seeds one of ours
     if isinstance(rng, jax.Array) and rng.dtype == jnp.uint32 and rng.shape == (2,):
-        return jax.random.wrap_key_data(rng)
+        return jax.random.wrap_key_data(rng, impl=IMPLEMENTATION)
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         if not 0 <= int(rng) < 2**63:
             raise ValueError(f"rng must be a non-negative integer below 2**63, got {rng}")
-        with jax.enable_x64(True):  # so that seeds above 2**32 stay different
-            return jax.random.key(int(rng))
+        return _threefry(int(rng))
     raise TypeError(f"rng must be an int, a numpy Generator, a JAX key or None, got {type(rng).__name__}")

@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 import equinox as eqx
+import jax
 import numpy as np
 
 from l2e import checkpoint
@@ -43,11 +44,26 @@ def save_run(path: str | os.PathLike[str], state: Any, meter: Meter, facts: dict
     checkpoint.save_tree(path, arrays, {"search": facts, "meter": counts})
 
 
-def load_run(path: str | os.PathLike[str], driver: Driver, facts: dict[str, Any]) -> Meter:
-    """Put a saved search into a driver of the same search and return its meter."""
+def saved_search(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The facts of the search in a file."""
+    return _stored(path)["search"]
+
+
+def saved_key(path: str | os.PathLike[str]) -> jax.Array:
+    """The key with which the search in a file began."""
+    return jax.numpy.asarray(saved_search(path)["key"], dtype=jax.numpy.uint32)
+
+
+def _stored(path: str | os.PathLike[str]) -> dict[str, Any]:
     stored = checkpoint.load_facts(path)
     if "search" not in stored:
         raise CheckpointError(f"{path} does not hold a search")
+    return stored
+
+
+def load_run(path: str | os.PathLike[str], driver: Driver, facts: dict[str, Any]) -> Meter:
+    """Put a saved search into a driver of the same search and return its meter."""
+    stored = _stored(path)
     different = sorted(name for name in facts if stored["search"].get(name) != facts[name])
     if different:
         name = different[0]

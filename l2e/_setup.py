@@ -1,5 +1,6 @@
 """What `minimize` and `Optimizer` are told, checked at the door."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,12 +37,14 @@ class Setup:
             "key": np.asarray(jax.random.key_data(self.key)).tolist(),
             "x0": None if self.start is None else self.start.tolist(),
             "population_size": self.population_size,
+            "searcher": _fingerprint(self.searcher),
         }
 
     @property
     def seed(self) -> int:
         """An integer seed for searchers that want one, drawn from the key."""
-        return int(jax.random.bits(self.key, dtype=np.uint32) >> 1)
+        with _runtime.float64():
+            return int(jax.random.bits(self.key, dtype=np.uint32) >> 1)
 
 
 def prepare(
@@ -63,6 +66,37 @@ def _searcher(method: Any, dimension: int, budget: int, size: int | None) -> tup
     if not isinstance(method, str):
         raise TypeError(f"method must be a name or an optimizer, got {type(method).__name__}")
     return method, catalog.method(method).build(dimension, budget, size)
+
+
+def _fingerprint(searcher: Searcher) -> str:
+    """A digest of all fields of a searcher, so that a saved search is not continued by another one."""
+    arrays, static = _runtime.split(searcher)
+    digest = hashlib.sha256(repr((type(searcher).__qualname__, static.facts)).encode())
+    for array in arrays:
+        digest.update(np.asarray(array).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def seconds(what: str, given: Any) -> float | None:
+    """A positive number of seconds, or None."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number):
+        raise TypeError(f"{what} must be a number of seconds, got {given!r}")
+    if not (np.isfinite(given) and given > 0):
+        raise ValueError(f"{what} must be a positive number of seconds, got {given}")
+    return float(given)
+
+
+def target_value(given: Any) -> float | None:
+    """A number to reach, or None."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number):
+        raise TypeError(f"target must be a number, got {given!r}")
+    if np.isnan(given):
+        raise ValueError("target must be a number, got NaN")
+    return float(given)
 
 
 def _positive(what: str, given: Any) -> int:

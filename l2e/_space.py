@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.optimize
 
 from l2e._types import Key, Point, Points
 
@@ -64,8 +65,10 @@ def box(bounds: Any, dtype: Any = np.float64) -> Box:
     """
     if isinstance(bounds, Box):
         lower, upper = np.asarray(bounds.lower), np.asarray(bounds.upper)
-    elif hasattr(bounds, "lb") and hasattr(bounds, "ub"):
+    elif isinstance(bounds, scipy.optimize.Bounds):
         lower, upper = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
+        if lower.ndim != 1:
+            raise ValueError(f"bounds must be vectors of one number per coordinate, got shape {lower.shape}")
     else:
         lower, upper = _from_pairs(bounds)
     lower, upper = lower.astype(dtype), upper.astype(dtype)

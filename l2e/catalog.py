@@ -45,7 +45,7 @@ def _no_size(size: int | None, name: str) -> None:
 def _random_search(dimension: int, budget: int, size: int | None) -> Searcher:
     from l2e.optimizers.random_search import RandomSearch
 
-    return RandomSearch(size or min(100, budget))
+    return RandomSearch(size or 100)
 
 
 def _de(strategy: str) -> Callable[[int, int, int | None], Searcher]:

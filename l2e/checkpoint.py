@@ -101,7 +101,7 @@ def _restored(leaf: Any, stored: dict[str, np.ndarray], where: Any) -> Any:
         return array
     with jax.enable_x64(array.dtype.itemsize == 8):
         restored = jnp.asarray(array)
-        return jax.random.wrap_key_data(restored) if _runtime.is_key(leaf) else restored
+        return jax.random.wrap_key_data(restored, impl=_runtime.IMPLEMENTATION) if _runtime.is_key(leaf) else restored
 
 
 def _open(path: Path) -> Any:

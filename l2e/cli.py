@@ -1,7 +1,8 @@
-"""The command line: `l2e minimize | methods | problems | demo`."""
+"""The command line: `l2e minimize | methods | problems | models | train | score | demo`."""
 
 import importlib
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Annotated, Any, Literal
 import tyro
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from l2e import catalog
-from l2e._names import MissingExtraError, unknown
+from l2e._names import MissingExtraError, require, unknown
 from l2e._version import __version__
 from l2e.cli_train import train
-from l2e.demo import Demo, run_demo
+from l2e.demo import run_demo
+from l2e.evaluator import ObjectiveError
 
 Positional = tyro.conf.Positional
 arg = tyro.conf.arg
@@ -28,7 +31,7 @@ def minimize(
     method: Annotated[str, arg(metavar="NAME")] = catalog.DEFAULT_METHOD,
     budget: Annotated[int, arg(metavar="N")] = 10_000,
     seed: Annotated[int, arg(metavar="N")] = 0,
-    bounds: Annotated[tuple[str, ...], arg(metavar="LOW,HIGH")] = (),
+    bounds: Annotated[tuple[str, ...], arg(metavar="LOW,HIGH"), tyro.conf.UseAppendAction] = (),
     dimension: Annotated[int | None, arg(metavar="D")] = None,
     x0: Annotated[str | None, arg(metavar="X1,X2,..")] = None,
     target: Annotated[float | None, arg(metavar="VALUE")] = None,
@@ -53,7 +56,7 @@ def minimize(
         method: How to search (see l2e methods).
         budget: Number of evaluations, never exceeded.
         seed: The same seed gives the same result.
-        bounds: low,high for all coordinates, or one low,high per coordinate.
+        bounds: low,high for all coordinates; or give the option once per coordinate.
         dimension: Number of coordinates, when one pair of bounds is given.
         x0: Where to begin: numbers separated by commas.
         target: Stop at the first value at or below it.
@@ -68,7 +71,8 @@ def minimize(
     """
     from l2e.problem import HostFunction
 
-    console = Console()
+    console = plain_console()
+    _check_plot(plot)
     if (objective is None) == (function is None):
         raise ValueError("give either module:function or --function family:f..:d.., see l2e minimize --help")
     if function is not None:
@@ -92,10 +96,20 @@ def minimize(
     result, seconds, code = _search(problem, options, console)
     optimum = getattr(problem, "optimum", None)
     f_opt = None if optimum is None else optimum.f
+    if out is not None:
+        _write_json(result, function or str(objective), seed, budget, seconds, out)
     console.print(_result_table(result, seconds, f_opt))
-    if code and checkpoint is not None:
-        console.print(f"saved in {checkpoint}: the same command goes on from there", highlight=False)
-    _write(result, function or str(objective), seed, budget, f_opt, seconds, plot, out, console)
+    if code == 130 and checkpoint is not None:
+        console.print(f"saved in {checkpoint}: the same command goes on from there")
+    if plot is not None and result.x is not None:
+        from l2e.report.figures import convergence
+        from l2e.report.records import Run
+
+        run = Run.of(result, function or str(objective), seed, budget, f_opt, seconds)
+        convergence([run], plot, f"{result.method}, seed {seed}")
+    for what, path in (("picture", plot), ("result", out)):
+        if path is not None and path.exists():
+            console.print(f"{what}: {path}")
     return code
 
 
@@ -108,7 +122,7 @@ def methods() -> int:
         kind = "native" if method.native else f"needs l2e[{method.extra}]" if method.extra else "adapter"
         default = "  (default)" if name == catalog.DEFAULT_METHOD else ""
         table.add_row(name, kind, method.summary + default)
-    Console().print(table, highlight=False)
+    plain_console().print(table)
     return 0
 
 
@@ -117,13 +131,13 @@ def problems() -> int:
     from l2e.problems.bbob_paper import PAPER_TRAIN
     from l2e.problems.bbob_suite import GROUPS, NAMES
 
-    console = Console()
+    console = plain_console()
     table = Table(box=None, pad_edge=False)
     for heading in ("family", "written like", "what it is"):
         table.add_column(heading, no_wrap=heading != "what it is")
     for name, family in catalog.FAMILIES.items():
         table.add_row(name, family.example, family.summary)
-    console.print(table, highlight=False)
+    console.print(table)
     functions = Table(box=None, pad_edge=False)
     for heading in ("\nfunction", "\nname", "\ngroup", "in the paper's\nsplit"):
         functions.add_column(heading)
@@ -131,7 +145,7 @@ def problems() -> int:
         for function in members:
             split = "train" if function in PAPER_TRAIN else "test"
             functions.add_row(f"f{function}", NAMES[function - 1], group, split)
-    console.print(functions, highlight=False)
+    console.print(functions)
     return 0
 
 
@@ -151,12 +165,16 @@ def demo(
         seeds: Runs per function and method.
         method: The method to show beside CMA-ES.
     """
-    run_demo(Demo(out, dimension, budget, seeds, method), Console())
+    _at_least_one(seeds=seeds, budget=budget)
+    catalog.method(method)
+    for module in ("matplotlib", "plotly"):
+        require(module, "report")
+    run_demo(out, dimension, budget, seeds, method, plain_console())
     return 0
 
 
 def score(
-    method: tyro.conf.Positional[str],
+    method: Positional[str],
     /,
     dimension: Literal[10, 30] = 10,
     budget: int | None = None,
@@ -176,8 +194,9 @@ def score(
     """
     from l2e import score as scoring
 
-    console = Console()
-    evaluations = budget or {10: 20_000, 30: 50_000}[dimension]
+    console = plain_console()
+    _at_least_one(seeds=seeds, budget=1 if budget is None else budget)
+    evaluations = {10: 20_000, 30: 50_000}[dimension] if budget is None else budget
     result = scoring.score(method, dimension, evaluations, seeds, train, console)
     console.print(scoring.table(result))
     if out is not None:
@@ -193,7 +212,7 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
     """
     from l2e import models as store
 
-    console = Console()
+    console = plain_console()
     local = [path.parent for folder in folders for path in sorted(folder.rglob(store.BEST))]
     table = Table(box=None, pad_edge=False)
     for heading in ("model", "what it is", "trained", "validation", "score"):
@@ -205,7 +224,7 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
         score = facts.get("score")
         shown = "-" if score is None else f"{score['geometric_mean']:.3g} on {score['suite']}"
         table.add_row(str(name), card.summary, trained, f"{facts['validation']:.3f}", shown)
-    console.print(table, highlight=False)
+    console.print(table)
     return 0
 
 
@@ -233,11 +252,27 @@ def main(arguments: Annotated[list[str] | None, "for tests"] = None) -> None:
             args=arguments,
         )
     except (ValueError, TypeError, MissingExtraError, OSError) as error:
-        Console(stderr=True).print(f"[red]error:[/red] {error}", highlight=False, soft_wrap=True)
+        _say_error(error)
         sys.exit(2)
+    except ObjectiveError as error:
+        _say_error(error)
+        sys.exit(1)
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
+    if code == 130:  # at once: interrupted compilations make JAX crash when Python cleans up
+        sys.stdout.flush()
+        os._exit(code)
     sys.exit(code)
+
+
+def plain_console() -> Console:
+    """A console that prints text as it is: names and messages may hold square brackets."""
+    return Console(markup=False, highlight=False)
+
+
+def _say_error(error: Exception) -> None:
+    console = Console(stderr=True, markup=False, highlight=False)
+    console.print(Text.assemble(("error: ", "red"), str(error)), soft_wrap=True)
 
 
 def _search(problem: Any, options: dict[str, Any], console: Console) -> tuple[Any, float, int]:
@@ -288,32 +323,28 @@ def _short(x: Any) -> str:
     return f"[{shown}]" if len(x) <= 8 else f"[{shown}, ... {len(x)} numbers, all with --out]"
 
 
-def _write(
-    result: Any,
-    name: str,
-    seed: int,
-    budget: int,
-    f_opt: float | None,
-    seconds: float,
-    plot: Path | None,
-    out: Path | None,
-    console: Console,
-) -> None:
-    if plot is not None and result.x is not None:
-        from l2e.report.figures import convergence
-        from l2e.report.records import Run
+def _write_json(result: Any, name: str, seed: int, budget: int, seconds: float, path: Path) -> None:
+    from l2e.checkpoint import write_whole
 
-        convergence([Run.of(result, name, seed, budget, f_opt, seconds)], plot, f"{result.method}, seed {seed}")
-        console.print(f"picture: {plot}", highlight=False)
-    if out is not None:
-        from l2e.checkpoint import write_whole
+    facts = {key: result[key] for key in ("fun", "nfev", "nit", "success", "status", "message", "reason", "method")}
+    facts["x"] = None if result.x is None else result.x.tolist()
+    facts["history"] = {"nfev": result.history.nfev.tolist(), "fun": result.history.fun.tolist()}
+    facts |= {"problem": name, "seed": seed, "budget": budget, "n_failed": result.n_failed, "seconds": seconds}
+    write_whole(path, json.dumps(facts, indent=1).encode())
 
-        facts = {key: result[key] for key in ("fun", "nfev", "nit", "success", "status", "message", "reason", "method")}
-        facts["x"] = None if result.x is None else result.x.tolist()
-        facts["history"] = {"nfev": result.history.nfev.tolist(), "fun": result.history.fun.tolist()}
-        facts |= {"problem": name, "seed": seed, "budget": budget, "n_failed": result.n_failed, "seconds": seconds}
-        write_whole(out, json.dumps(facts, indent=1).encode())
-        console.print(f"result: {out}", highlight=False)
+
+def _check_plot(plot: Path | None) -> None:
+    """A picture that cannot be drawn is an error before the search, not after it."""
+    if plot is not None:
+        require("matplotlib", "report")
+        if plot.suffix not in (".png", ".pdf", ".svg"):
+            raise ValueError(f"--plot must end in .png, .pdf or .svg, got {plot}")
+
+
+def _at_least_one(**numbers: int) -> None:
+    for name, number in numbers.items():
+        if number < 1:
+            raise ValueError(f"{name} must be at least 1, got {number}")
 
 
 def _user_function(name: str) -> Any:
@@ -328,7 +359,7 @@ def _user_function(name: str) -> Any:
         if error.name != module_name.partition(".")[0] and error.name != module_name:
             raise
         raise ValueError(f"no module {module_name!r} in the current folder or installed") from error
-    if not hasattr(module, attribute):
+    if attribute not in vars(module):
         callables = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise unknown(f"function in module {module_name}", attribute, callables)
     return getattr(module, attribute)

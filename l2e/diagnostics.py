@@ -24,7 +24,8 @@ from l2e.problem import AbstractTraceableProblem
 
 POWER_STEPS = 60
 """Steps of the power iteration. It comes from below; a cluster of singular values slows it down but costs little,
-since all of them are nearly the largest (0.3 % too low at worst over the measured operators)."""
+since all of them are nearly the largest: 0.12 % too low at worst against the SVD of the whole Jacobian, on an
+`AttentionMLP` of 100 individuals in 10 dimensions whose first four singular values agree to 1e-8."""
 
 RADIUS = 1e-2
 """Length of the steps of `secant_ratio`, in units of the population's distance from its mean."""
@@ -67,7 +68,7 @@ def trajectory(optimizer: L2E, problem: AbstractTraceableProblem, key: Key, gene
         values = _evaluated(optimizer, problem, state, keys[0])
         guided = optimizer.guide(state.points, state.values, state.generation)[1]
         weights = optimizer.gate.weights(guided, values)
-        accepted, improved = 1 - jnp.mean(weights), jnp.mean(values < guided, dtype=values.dtype)
+        accepted, improved = jnp.mean(1 - weights), jnp.mean(values < guided, dtype=values.dtype)
         state, best = optimizer.tell(state, values), jnp.minimum(best, jnp.min(values))
         for later in keys[1:]:
             values = _evaluated(optimizer, problem, state, later)
@@ -76,8 +77,10 @@ def trajectory(optimizer: L2E, problem: AbstractTraceableProblem, key: Key, gene
 
     _, (*entries, accepted, improved) = jax.lax.scan(generation, start, jax.random.split(key, generations))
     first = (state.points, state.values, state.candidates, start[1])
-    joined = [jnp.concatenate([jnp.asarray(one)[None], rest]) for one, rest in zip(first, entries, strict=True)]
-    return Trajectory(*joined, accepted, improved)
+    points, values, proposals, best = (
+        jnp.concatenate([one[None], rest]) for one, rest in zip(first, entries, strict=True)
+    )
+    return Trajectory(points, values, proposals, best, accepted, improved)
 
 
 def spectral_norm(function: Map, points: Points, key: Key, steps: int = POWER_STEPS) -> tuple[Scalar, Points]:
@@ -87,7 +90,7 @@ def spectral_norm(function: Map, points: Points, key: Key, steps: int = POWER_ST
     1 disproves non-expansiveness, one below 1 proves nothing.
     """
     _, forward = jax.linearize(function, points)
-    _, backward = jax.vjp(function, points)
+    backward = jax.linear_transpose(forward, points)
 
     def step(direction: Points, _: None) -> tuple[Points, None]:
         return _unit(backward(forward(direction))[0]), None
@@ -194,7 +197,10 @@ class Depth:
 
 
 def depth_trend(residual: Any, best: Any, depths: Sequence[int]) -> list[Depth]:
-    """Residual and best value against the depth K of unrolling; a run of K generations is the beginning of a longer."""
+    """Residual and best value against the depth K of unrolling.
+
+    One run gives all K, since a shorter run is the beginning of a longer one (not so for a schedule by horizon).
+    """
     least = np.minimum.accumulate(np.asarray(residual))
     kept = [depth for depth in depths if depth < len(least)]
     return [Depth(depth, float(residual[depth]), float(least[depth]), float(best[depth])) for depth in kept]
@@ -209,8 +215,10 @@ class Decay:
 
 
 def decay(sequence: Any) -> Decay:
-    """Fit both laws to entries 1, 2, ... of a sequence: averaged iterations promise a residual of `K^-1/2`, contractions
-    `q^K`; the paper's Theorem 1 promises `T^-1` for the least squared gradient norm of a training.
+    """Fit both laws to a sequence that begins at k = 1, without its zeros and non-finite entries.
+
+    Averaged iterations of a non-expansive map promise a residual of `K^-1/2`, contractions `q^K`; the paper's Theorem 1
+    promises `T^-1` for the least squared gradient norm of a training.
     """
     entries = np.asarray(sequence, dtype=float)
     steps = np.arange(1, len(entries) + 1)

@@ -48,7 +48,12 @@ class StoppedByCallback(StopSearch):
 
 
 class ObjectiveError(RuntimeError):
-    """The objective failed and `on_error="raise"` was chosen, or it returned something that is not a number."""
+    """The objective failed and `on_error="raise"` was chosen, or it returned something that is not a number.
+
+    `result` is what `minimize` had found until then.
+    """
+
+    result: OptimizeResult | None = None
 
 
 class Failure(NamedTuple):
@@ -91,8 +96,9 @@ class Evaluator:
     - `space`: the box; points outside it are refused with `ValueError`, since a searcher must keep to the box.
     - `budget`: how many evaluations there are, or None for no limit.
     - `target`: stop once a value is at or below it.
-    - `max_seconds`: stop after that much wall time; also ends an evaluation that hangs.
-    - `timeout`: seconds one call of the function may take before it counts as failed.
+    - `max_seconds`: stop that much wall time after the first evaluation began; also ends one that hangs.
+    - `timeout`: seconds one call of the function may take before it counts as failed. With either of the two the
+      function is called in a thread of its own.
     - `on_error`: "penalize" or "raise".
     - `callback`: called with an `OptimizeResult` after each batch; its `StopIteration` stops the search.
     """
@@ -126,7 +132,8 @@ class Evaluator:
         self._on_error = on_error
         self._callback = callback
         self._timeout = timeout
-        self._deadline = None if max_seconds is None else time.monotonic() + max_seconds
+        self._max_seconds = max_seconds
+        self._deadline: float | None = None
         self._watchdog = None if timeout is None and max_seconds is None else Watchdog()
         self._lower, self._upper = np.asarray(space.lower), np.asarray(space.upper)
         self._improved_at: list[int] = []
@@ -151,7 +158,7 @@ class Evaluator:
         allowed = batch[: self.remaining]
         values = self._evaluate(allowed) if len(allowed) else np.empty(0)
         if len(allowed):
-            self._finish_batch(values)
+            self._finish_batch()
         if len(allowed) < len(batch):
             self._refuse(BudgetExhausted(f"all {self.budget} evaluations are used"))
         return float(values[0]) if single else values
@@ -186,14 +193,19 @@ class Evaluator:
             raise ValueError(f"points must have shape (n, {self._lower.size}), got {batch.shape}")
         if not ((batch >= self._lower) & (batch <= self._upper)).all():
             raise ValueError("a point to evaluate is outside the box or not a number")
+        if self._max_seconds is not None and self._deadline is None:
+            self._deadline = time.monotonic() + self._max_seconds
+        self._check_time()
+
+    def _check_time(self) -> None:
         if self._deadline is not None and time.monotonic() >= self._deadline:
-            self._refuse(OutOfTime("the time given is over"))
+            self._refuse(OutOfTime(f"the {self._max_seconds:g} seconds given are over"))
 
     def _refuse(self, stop: StopSearch) -> None:
         self.stop = stop
         raise stop
 
-    def _finish_batch(self, values: np.ndarray) -> None:
+    def _finish_batch(self) -> None:
         self.batches += 1
         if self._callback is not None:
             best = None if self.best_x is None else self.best_x.copy()
@@ -211,10 +223,9 @@ class Evaluator:
             return self._evaluate_together(batch)
         values = np.empty(len(batch))
         for i, point in enumerate(batch):
-            if i and self._deadline is not None and time.monotonic() >= self._deadline:
-                self._refuse(OutOfTime("the time given is over"))
+            self._check_time()
             answer, reason = self._call(point.copy())
-            value = np.nan if reason else _number(answer)
+            value = np.nan if reason else _numbers(answer, 1)[0]
             values[i] = self._count(point, value, reason)
             if self.target is not None and values[i] <= self.target:
                 values[i + 1 :] = np.inf  # the rest of the batch is not evaluated and not counted
@@ -236,6 +247,9 @@ class Evaluator:
                 return self._apply(argument), None
             return self._watchdog(lambda: self._apply(argument), self._patience()), None
         except TimedOutError as error:
+            if self._deadline is not None and time.monotonic() >= self._deadline:
+                self.used += 1 if argument.ndim == 1 else len(argument)  # begun, so counted; not the point's fault
+                self._check_time()
             return None, f"timed out: {error}"
         except Exception as error:
             if self._on_error == "raise":
@@ -278,25 +292,16 @@ class Evaluator:
             self.failures.append(Failure(self.used, point.copy(), reason))
 
 
-def _number(answer: Any) -> float:
-    if answer is None:
-        raise ObjectiveError("the objective must return one real number, it returned None")
-    try:
-        array = np.asarray(answer, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ObjectiveError(f"the objective must return one real number, it returned {answer!r:.80}") from error
-    if array.size != 1:
-        raise ObjectiveError(f"the objective must return one number, it returned an array of shape {array.shape}")
-    return float(array.reshape(()))
-
-
 def _numbers(answer: Any, n: int) -> np.ndarray:
-    if answer is None:
-        raise ObjectiveError("the objective must return real numbers, it returned None")
+    """What the function answered for n points as n floats, or an error that says what it answered instead."""
+    wanted = "one real number" if n == 1 else f"{n} real numbers"
+    array = np.asarray(answer)
     try:
-        array = np.asarray(answer, dtype=np.float64)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"not of a real type: {array.dtype}")
+        numbers = np.asarray([float(value) for value in array.ravel()]) if array.dtype.kind == "O" else array.ravel()
     except (TypeError, ValueError) as error:
-        raise ObjectiveError(f"the objective must return real numbers, it returned {answer!r:.80}") from error
-    if array.shape not in ((n,), (n, 1)):
-        raise ObjectiveError(f"the vectorized objective must return shape ({n},), it returned {array.shape}")
-    return array.reshape(n)
+        raise ObjectiveError(f"the objective must return {wanted}, it returned {answer!r:.80}") from error
+    if array.size != n or array.ndim > 2:
+        raise ObjectiveError(f"the objective must return {wanted}, it returned an array of shape {array.shape}")
+    return numbers.astype(np.float64)

@@ -29,7 +29,7 @@ class OptimizerTable:
     - `gate`: in training: "hard", "soft" (scale-free), "soft-raw" or "fixed"; `tau`: temperature of soft gates.
     - `deployed_gate`: at inference; "hard" is one evaluation per individual and generation.
     - `width`: of the operator's layers, 0 for its own default; `noise`: whether it has a random term.
-    - `absolute`: for "mamba", points and steps in units of the box instead of the population's spread.
+    - `absolute`: for "base" and "mamba", points and steps in units of the box instead of the population's spread.
     """
 
     operator: Literal["base", "mamba", "coordinate-free"]
@@ -51,7 +51,9 @@ class OptimizerTable:
             width: dict[str, Any] = {"width": self.width} if self.width else {}
             match self.operator:
                 case "base":
-                    return AttentionMLP(self.population_size, dimension, noise=self.noise, key=key, **width)
+                    return AttentionMLP(
+                        self.population_size, dimension, noise=self.noise, absolute=self.absolute, key=key, **width
+                    )
                 case "mamba":
                     return StructuredMamba(dimension, absolute=self.absolute, noise=self.noise, key=key, **width)
                 case _:

@@ -14,8 +14,7 @@ from l2e._version import __version__
 from l2e.checkpoint import write_whole
 from l2e.problems import PAPER_TEST, PAPER_TRAIN, paper_bbob
 from l2e.problems.bbob_suite import NAMES
-
-GAP_FLOOR = 1e-8
+from l2e.report.records import GAP_FLOOR
 
 
 @dataclass(frozen=True)

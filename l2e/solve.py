@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from l2e import _runtime
 from l2e._space import Box
@@ -99,7 +100,14 @@ class Driver:
     """
 
     def __init__(self, optimizer: AbstractOptimizer[Any], space: Box, key: Key, start: np.ndarray | None = None):
-        self._fit(optimizer)
+        with _runtime.float64():
+            traced = isinstance(jnp.zeros(()), Tracer)
+        if traced:
+            raise RuntimeError(
+                "a search runs on the host and cannot be called inside jax.jit, vmap or grad; "
+                "use l2e.unroll there, or jax.pure_callback around the search"
+            )
+        self._fit(optimizer.sized(1))
         self._count = 0
         with _runtime.float64():
             state = _begin(self._static, self._arrays, space, key, start)

@@ -53,7 +53,7 @@ def test_a_users_own_function(capsys, in_folder) -> None:
     assert code == 0
     best = float(out.split("best value")[1].split()[0])
     assert best < 1e-6
-    code, out, _ = run(capsys, "minimize", "mymodule:myfunction", "--bounds", "0,5", "0,2", "--budget", "50")
+    code, out, _ = run(capsys, "minimize", "mymodule:myfunction", "--bounds=0,5", "--bounds=0,2", "--budget", "50")
     assert code == 0
 
 
@@ -80,7 +80,7 @@ def test_same_seed_same_output(capsys) -> None:
         (["minimize", "mymodule:myfunction", "--bounds=-5"], "low,high"),
         (["minimize", "mymodule:myfunction", "--bounds=a,b"], "numbers"),
         (["minimize", "mymodule:myfunction", "--bounds=5,-5"], "lower end"),
-        (["minimize", "mymodule:myfunction", "--bounds", "0,1", "0,1", "--dimension", "3"], "2 bounds"),
+        (["minimize", "mymodule:myfunction", "--bounds=0,1", "--bounds=0,1", "--dimension", "3"], "2 bounds"),
         (["minimize", "--function", "bbob:f1:d3", "--budget", "0"], "at least 1"),
     ],
 )

@@ -91,7 +91,10 @@ def test_on_error_raise() -> None:
         Evaluator(broken, SPACE, budget=10, on_error="raise")(np.zeros(2))
 
 
-@pytest.mark.parametrize(("answer", "message"), [([1, 2], "shape"), ("high", "real number"), (None, "real number")])
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [([1, 2], "shape"), ("high", "real number"), ("3.5", "real number"), (None, "real number"), (1j, "real number")],
+)
 def test_an_answer_that_is_no_number_is_an_error_at_once(answer, message) -> None:
     with pytest.raises(ObjectiveError, match=message):
         Evaluator(lambda x: answer, SPACE, budget=10)(np.zeros(2))
@@ -99,7 +102,7 @@ def test_an_answer_that_is_no_number_is_an_error_at_once(answer, message) -> Non
 
 def test_vectorized_answers_are_checked() -> None:
     evaluate = Evaluator(lambda x: np.zeros(len(x) + 1), SPACE, budget=10, vectorized=True)
-    with pytest.raises(ObjectiveError, match=r"shape \(3,\), it returned \(4,\)"):
+    with pytest.raises(ObjectiveError, match=r"3 real numbers, it returned an array of shape \(4,\)"):
         evaluate(np.zeros((3, 2)))
 
 

@@ -15,7 +15,7 @@ class NothingFiniteError(Exception):
     """All evaluations so far have failed, so there is no number yet that a failed one could be told as."""
 
 
-class Meter:
+class UnitMeter:
     """An `Evaluator` as third-party code can use it: points of the unit cube in, numbers out.
 
     Searching in the unit cube makes a run independent of the scale of the box, and keeps one definition of "inside":

@@ -11,7 +11,7 @@ import numpy as np
 from l2e import _runtime
 from l2e._names import require, unknown
 from l2e._space import Box
-from l2e.adapters._meter import Meter, NothingFiniteError, quiet
+from l2e.adapters._meter import NothingFiniteError, UnitMeter, quiet
 from l2e.contestant import AbstractContestant
 from l2e.evaluator import Evaluator
 
@@ -55,7 +55,7 @@ class EvosaxES(AbstractContestant):
         _check(self.population_size, self.standard_deviation)
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
-        meter = Meter(evaluate, space, LARGEST)
+        meter = UnitMeter(evaluate, space, LARGEST)
         algorithm = _build(STRATEGIES[self.algorithm], self.population_size, meter.dimension)
         params = algorithm.default_params.replace(std_init=self.standard_deviation)
         key = _runtime.as_key(seed)
@@ -93,7 +93,7 @@ class EvosaxLGA(AbstractContestant):
         _check(self.population_size, self.standard_deviation)
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
-        meter = Meter(evaluate, space, LARGEST)
+        meter = UnitMeter(evaluate, space, LARGEST)
         algorithm = _build("LearnedGA", self.population_size, meter.dimension)
         params = algorithm.default_params.replace(std_init=self.standard_deviation)
         key = _runtime.as_key(seed)
@@ -112,7 +112,9 @@ class EvosaxLGA(AbstractContestant):
                 _generations(algorithm, params, state, meter, run_key, lambda state: state)
 
 
-def _generations(algorithm: Any, params: Any, state: Any, meter: Meter, key: Any, repair: Callable[[Any], Any]) -> None:
+def _generations(
+    algorithm: Any, params: Any, state: Any, meter: UnitMeter, key: Any, repair: Callable[[Any], Any]
+) -> None:
     """Ask, evaluate and tell until the evaluator refuses; return only if the numbers of the method break down."""
     while True:
         key, ask_key, tell_key = jax.random.split(key, 3)

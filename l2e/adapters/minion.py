@@ -8,7 +8,7 @@ import numpy as np
 
 from l2e._names import require, unknown
 from l2e._space import Box
-from l2e.adapters._meter import Meter, small_seed
+from l2e.adapters._meter import UnitMeter, small_seed
 from l2e.contestant import AbstractContestant
 from l2e.evaluator import Evaluator
 
@@ -55,7 +55,7 @@ class Minion(AbstractContestant):
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
         minionpy = require("minionpy", "bench")
-        meter = Meter(evaluate, space)
+        meter = UnitMeter(evaluate, space)
         rng = np.random.default_rng(seed)
         size = self.population_size or POPULATION_SIZES[self.algorithm](meter.dimension)
         first = None if start is None else [meter.to_unit(start).tolist()]
@@ -87,7 +87,7 @@ class Minion(AbstractContestant):
 class _Objective:
     """The meter as a C++ caller can use it, which turns any exception into a `RuntimeError` or returns normally."""
 
-    def __init__(self, meter: Meter):
+    def __init__(self, meter: UnitMeter):
         self._meter = meter
         self._error: BaseException | None = None
 

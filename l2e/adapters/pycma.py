@@ -8,7 +8,7 @@ import numpy as np
 
 from l2e._names import require, unknown
 from l2e._space import Box
-from l2e.adapters._meter import Meter, NothingFiniteError, quiet
+from l2e.adapters._meter import NothingFiniteError, UnitMeter, quiet
 from l2e.contestant import AbstractContestant
 from l2e.evaluator import Evaluator
 
@@ -40,14 +40,14 @@ class PyCMA(AbstractContestant):
         _check(self)
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
-        def prepare(meter: Meter) -> Generation:
+        def prepare(meter: UnitMeter) -> Generation:
             def generation(strategy: Any) -> None:
                 points = strategy.ask()
                 strategy.tell(points, meter.finite(np.asarray(points)))
 
             return generation
 
-        return _search(self, Meter(evaluate, space), seed, start, prepare)
+        return _search(self, UnitMeter(evaluate, space), seed, start, prepare)
 
 
 class LQCMA(AbstractContestant):
@@ -68,7 +68,7 @@ class LQCMA(AbstractContestant):
         _check(self)
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
-        def prepare(meter: Meter) -> Generation:
+        def prepare(meter: UnitMeter) -> Generation:
             surrogate = require("cma.fitness_models", "bench").SurrogatePopulation(meter.finite)
 
             def generation(strategy: Any) -> None:
@@ -79,7 +79,7 @@ class LQCMA(AbstractContestant):
 
             return generation
 
-        return _search(self, Meter(evaluate, space), seed, start, prepare)
+        return _search(self, UnitMeter(evaluate, space), seed, start, prepare)
 
 
 class _Plan(NamedTuple):
@@ -91,7 +91,11 @@ class _Plan(NamedTuple):
 
 
 def _search(
-    method: PyCMA | LQCMA, meter: Meter, seed: int, start: np.ndarray | None, prepare: Callable[[Meter], Generation]
+    method: PyCMA | LQCMA,
+    meter: UnitMeter,
+    seed: int,
+    start: np.ndarray | None,
+    prepare: Callable[[UnitMeter], Generation],
 ) -> str:
     """Run once, or again and again; `prepare` gives what one run does in each generation."""
     cma = require("cma", "bench")
@@ -111,7 +115,7 @@ def _search(
     return f"converged: {reason}"
 
 
-def _run_once(strategy: Any, meter: Meter, plan: _Plan, generation: Generation) -> str:
+def _run_once(strategy: Any, meter: UnitMeter, plan: _Plan, generation: Generation) -> str:
     while not strategy.stop() and strategy.countiter < plan.iterations:
         try:
             generation(strategy)
@@ -121,7 +125,7 @@ def _run_once(strategy: Any, meter: Meter, plan: _Plan, generation: Generation) 
     return ", ".join(strategy.stop(check=False))
 
 
-def _plans(method: PyCMA | LQCMA, meter: Meter, rng: np.random.Generator) -> Iterator[_Plan]:
+def _plans(method: PyCMA | LQCMA, meter: UnitMeter, rng: np.random.Generator) -> Iterator[_Plan]:
     """The first run, then its restarts. A run's evaluations are known when the next plan is asked for."""
     smallest = method.population_size or 4 + int(3 * math.log(meter.dimension))
     yield _Plan(smallest, method.sigma)

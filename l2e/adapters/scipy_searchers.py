@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import differential_evolution, dual_annealing, minimize
 
 from l2e._space import Box
-from l2e.adapters._meter import Meter, NothingFiniteError, quiet
+from l2e.adapters._meter import NothingFiniteError, UnitMeter, quiet
 from l2e.contestant import AbstractContestant
 from l2e.evaluator import Evaluator
 
@@ -36,7 +36,7 @@ class ScipyDE(AbstractContestant):
     tolerance: float = 0.0
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
-        meter = Meter(evaluate, space)
+        meter = UnitMeter(evaluate, space)
         rng = np.random.default_rng(seed)
         first = None if start is None else meter.to_unit(start)
         with quiet("scipy"):
@@ -71,7 +71,7 @@ class ScipyDualAnnealing(AbstractContestant):
     no_local_search: bool = False
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
-        meter = Meter(evaluate, space)
+        meter = UnitMeter(evaluate, space)
         rng = np.random.default_rng(seed)
         first = None if start is None else meter.to_unit(start)
         with quiet("scipy"):
@@ -103,7 +103,7 @@ class ScipySLSQP(AbstractContestant):
     tolerance: float = 1e-11
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
-        meter = Meter(evaluate, space)
+        meter = UnitMeter(evaluate, space)
         rng = np.random.default_rng(seed)
         options: dict[str, Any] = {"ftol": self.tolerance, "maxiter": ENDLESS}
         begin = np.full(meter.dimension, 0.5) if start is None else meter.to_unit(start)

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from l2e._names import unknown
 from l2e._types import Count, Key
@@ -114,13 +114,18 @@ def _shaped(losses: Float[Array, "pairs 2 tasks"], good: Any, shaping: Shaping) 
 
 
 class Particle(eqx.Module):
-    """What persistent ES carries for one task: both runs, the sum of all noise so far, its task, its age."""
+    """What persistent ES carries for one task.
+
+    **Fields:** `plus`, `minus`: the two perturbed runs; `noise`: the sum of all noise since they began; `key`: of the
+    task and the first population; `age`: generations done; `fresh`: the runs are still to begin.
+    """
 
     plus: Run
     minus: Run
     noise: Any
     key: Key
     age: Count
+    fresh: Bool[Array, ""]
 
 
 class PersistentES(AbstractGradientEstimator):
@@ -175,6 +180,9 @@ class PersistentES(AbstractGradientEstimator):
 
         def run_on(run: Run, sign: int) -> tuple[Run, Any]:
             moved = _moved(weights, noise, sign * self.sigma)
+            # The first proposals are made with the first population, so a run begins with the weights of its noise.
+            begun = loss.start(moved, family, particle.key, work.strength)[1]
+            run = jax.tree.map(lambda a, b: jnp.where(particle.fresh, a, b), begun, run)
             optimizer = loss.optimizer(moved, task, work.strength)
             run, episode = advance(optimizer, task, run, self.length, rematerialise=False, first=False)
             return run, loss.objective(episode)
@@ -182,17 +190,22 @@ class PersistentES(AbstractGradientEstimator):
         (plus, up), (minus, down) = run_on(particle.plus, 1), run_on(particle.minus, -1)
         gradient = jax.tree.map(lambda leaf: leaf * (up - down) / (2 * self.sigma), total)
         age = particle.age + self.length
-        kept = Particle(plus, minus, total, particle.key, age)
-        new = _fresh(loss, weights, family, next_key, jnp.zeros_like(age), work)
-        broken = ~(jnp.isfinite(up) & jnp.isfinite(down))
-        ended = (age >= loss.generations) | broken
-        particle = jax.tree.map(lambda a, b: _choose(ended, a, b), new, kept)
-        return (up + down) / 2, gradient, particle
+        ended = (age >= loss.generations) | ~(jnp.isfinite(up) & jnp.isfinite(down))
+        after = Particle(
+            plus=plus,
+            minus=minus,
+            noise=jax.tree.map(lambda leaf: jnp.where(ended, 0, leaf), total),
+            key=jnp.where(ended, next_key, particle.key),
+            age=jnp.where(ended, 0, age),
+            fresh=ended,
+        )
+        return (up + down) / 2, gradient, after
 
 
 def _fresh(loss: MetaLoss, weights: Any, family: Count, key: Key, age: Any, work: Work) -> Particle:
     _, run = loss.start(weights, family, key, work.strength)
-    return Particle(run, run, jax.tree.map(jnp.zeros_like, weights), key, jnp.asarray(age, jnp.int32))
+    zeros = jax.tree.map(jnp.zeros_like, weights)
+    return Particle(run, run, zeros, key, jnp.asarray(age, jnp.int32), jnp.ones((), bool))
 
 
 def tied_like(key: Key, tree: Any, stacked: Any, knots: int) -> Any:
@@ -216,10 +229,6 @@ def tied_like(key: Key, tree: Any, stacked: Any, knots: int) -> Any:
     flags = jax.tree.leaves(stacked)
     drawn = [noise(key, leaf, flag) for key, leaf, flag in zip(keys, leaves, flags, strict=True)]
     return jax.tree.unflatten(structure, drawn)
-
-
-def _choose(condition: Any, new: Any, old: Any) -> Any:
-    return jnp.where(condition, new, old)
 
 
 def _moved(weights: Any, noise: Any, size: float) -> Any:

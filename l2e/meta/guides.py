@@ -153,7 +153,9 @@ class Guidance(eqx.Module):
 
     def guide(self, problem: AbstractTraceableProblem, strength: Scalar) -> ProxyGradientGuide:
         """The guide of a task at some strength."""
-        return ProxyGradientGuide(problem, self.kappa * strength, self.preconditioner, self.normalise, self.second_order)
+        return ProxyGradientGuide(
+            problem, self.kappa * strength, self.preconditioner, self.normalise, self.second_order
+        )
 
 
 def _unit_length(steps: Points) -> Points:

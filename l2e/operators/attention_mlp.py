@@ -6,6 +6,7 @@ X. Zhang, H. Wang, J. Liu, "B2Opt: learning to optimize black-box optimization w
 
 import math
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -13,7 +14,7 @@ from jaxtyping import Array, Float
 from l2e._types import Key, Points, Values
 from l2e.nn import as_dtype
 from l2e.operator import AbstractOperator
-from l2e.operators._features import random_differences, ranking, value_tokens
+from l2e.operators._features import random_differences, ranking, spread, value_tokens
 
 
 class AttentionMLP(AbstractOperator):
@@ -22,7 +23,10 @@ class AttentionMLP(AbstractOperator):
     A has a free logit for each pair of ranks; Q and K are affine in the value tokens; F1 + F2 = 1; w1, w2, w3 have one
     number per rank. Two things differ from the block it follows. Its value token, the softmax of the raw values, is
     degenerate on functions of large range (1 for the worst, 0 for all others): here it is rank and squashed score. And
-    points are measured from the centre of the cube, so that scaling draws them there and not into a corner.
+    X is measured from the population's mean in units of its spread, so that the operator works alike wherever the
+    population is and however far it has converged: with the points themselves, a change of w1 by 0.01 moves proposals
+    by 0.01 of their distance from the origin, which no converging population survives. With `absolute` they are
+    measured from the centre of the cube in units of the cube.
 
     With `noise` a fourth term `w4 (x_a - x_b)` of random individuals a, b is added, so that a population on which all
     proposals have failed does not repeat them.
@@ -35,6 +39,7 @@ class AttentionMLP(AbstractOperator):
     - `population_size`, `dimension`: fixed by the weights.
     - `width`: of the attention over values.
     - `noise`: whether there is the fourth term.
+    - `absolute`: points in units of the cube.
     - `key`: for the first weights.
     """
 
@@ -46,8 +51,18 @@ class AttentionMLP(AbstractOperator):
     output: Float[Array, "d d+1"]
     row_scales: Float[Array, "3 n"]
     noise_scales: Float[Array, "n"] | None
+    absolute: bool = eqx.field(static=True)
 
-    def __init__(self, population_size: int, dimension: int, *, width: int = 16, noise: bool = True, key: Key):
+    def __init__(
+        self,
+        population_size: int,
+        dimension: int,
+        *,
+        width: int = 16,
+        noise: bool = True,
+        absolute: bool = False,
+        key: Key,
+    ):
         keys = jax.random.split(key, 6)
         n, d = population_size, dimension
         self.pair_logits = SHARPNESS * jax.random.normal(keys[0], (n, n))
@@ -59,13 +74,15 @@ class AttentionMLP(AbstractOperator):
         towards = MOVE * jax.random.normal(keys[5], (n,))
         self.row_scales = jnp.stack([1 - towards, towards, jnp.zeros((n,))])
         self.noise_scales = jnp.full((n,), NOISE) if noise else None
+        self.absolute = absolute
 
     def __call__(self, points: Points, values: Values, key: Key) -> Points:
         return as_dtype(self, points.dtype)._propose(points, values, key)
 
     def _propose(self, points: Points, values: Values, key: Key) -> Points:
         order, back = ranking(values)
-        x = points[order] - 0.5
+        origin, unit = (0.5, 1.0) if self.absolute else (jnp.mean(points, axis=0), spread(points))
+        x = (points[order] - origin) / unit
         tokens = with_one(value_tokens(values[order]))
         queries, keys = tokens @ self.query.T, tokens @ self.key.T
         by_value = jax.nn.softmax(queries @ keys.T / math.sqrt(queries.shape[1]), axis=1)
@@ -76,7 +93,7 @@ class AttentionMLP(AbstractOperator):
         proposed = w1 * x + w2 * crossed + w3 * mutated
         if self.noise_scales is not None:
             proposed = proposed + self.noise_scales[:, None] * random_differences(key, x)
-        return (proposed + 0.5)[back]
+        return (origin + unit * proposed)[back]
 
 
 SHARPNESS = 3.0

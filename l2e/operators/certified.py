@@ -55,9 +55,7 @@ class Certified(AbstractOperator):
     disorder: Scalar | None
     contraction: float = eqx.field(static=True)
 
-    def __init__(
-        self, dimension: int, *, width: int = 32, contraction: float = 0.9, noise: bool = False, key: Key
-    ):
+    def __init__(self, dimension: int, *, width: int = 32, contraction: float = 0.9, noise: bool = False, key: Key):
         if not 0 <= contraction < 1:
             raise ValueError(f"contraction must be at least 0 and below 1, got {contraction}")
         if width < 2 or width % 2:
@@ -112,9 +110,12 @@ def balanced(logits: Float[Array, "n n"]) -> Float[Array, "n n"]:
     Sinkhorn and Knopp's scaling make rows and columns sum nearly to 1, and what is missing is made up by Schur's
     test, `|W|_2^2 <= (largest row sum) (largest column sum)`, so that the bound does not wait for the limit.
     """
-    for _ in range(BALANCINGS):
+
+    def scaled(logits: Float[Array, "n n"], _: None) -> tuple[Float[Array, "n n"], None]:
         logits = logits - jax.nn.logsumexp(logits, axis=1, keepdims=True)
-        logits = logits - jax.nn.logsumexp(logits, axis=0, keepdims=True)
+        return logits - jax.nn.logsumexp(logits, axis=0, keepdims=True), None
+
+    logits, _ = jax.lax.scan(scaled, logits, length=BALANCINGS)
     weights = jnp.exp(logits)
     return weights / jnp.sqrt(jnp.max(jnp.sum(weights, axis=0)) * jnp.max(jnp.sum(weights, axis=1)))
 

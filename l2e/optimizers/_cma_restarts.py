@@ -37,7 +37,7 @@ def first_run(population_size: int, sigma: np.ndarray) -> Schedule:
     return Schedule(size, step, size, step, zero, jnp.zeros((), bool), zero, never, zero, zero, zero)
 
 
-def next_run(schedule: Schedule, key: Key, bipop: bool, max_population_size: int) -> Schedule:
+def next_run(schedule: Schedule, key: Key, bipop: bool, max_population_size: np.ndarray | int) -> Schedule:
     """The schedule of the next run.
 
     BIPOP (Hansen 2009): the regime that has used fewer evaluations is next. Large: lambda doubles. Small: lambda =

@@ -1,7 +1,7 @@
 """Gates of the composite solver: how the guided and the proposed alternative of each individual become one."""
 
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -18,7 +18,10 @@ class AbstractGate(eqx.Module):
     points, which have to be evaluated.
     """
 
-    selects: eqx.AbstractClassVar[bool]
+    @property
+    @abstractmethod
+    def selects(self) -> bool:
+        """Whether each fused point is one of the two."""
 
     @abstractmethod
     def weights(self, guided: Values, proposed: Values) -> Values:
@@ -32,7 +35,9 @@ class AbstractGate(eqx.Module):
 class HardGate(AbstractGate):
     """The better of the two, the proposed one if they are equal: the limit of the soft gate at temperature 0."""
 
-    selects: ClassVar[bool] = True
+    @property
+    def selects(self) -> bool:
+        return True
 
     def weights(self, guided: Values, proposed: Values) -> Values:
         accepted = (proposed <= guided) & jnp.isfinite(proposed)
@@ -54,10 +59,13 @@ class SoftGate(AbstractGate):
 
     tau: Any = eqx.field(converter=leaf, default=1.0)
     scale_free: bool = eqx.field(static=True, default=True)
-    selects: ClassVar[bool] = False
 
     def __check_init__(self) -> None:
         check_range("tau", self.tau, 0, float("inf"))
+
+    @property
+    def selects(self) -> bool:
+        return False
 
     def weights(self, guided: Values, proposed: Values) -> Values:
         guided, proposed = jax.lax.stop_gradient((guided, proposed))
@@ -80,10 +88,13 @@ class FixedGate(AbstractGate):
     """
 
     weight: Any = eqx.field(converter=leaf, default=0.5)
-    selects: ClassVar[bool] = False
 
     def __check_init__(self) -> None:
         check_range("weight", self.weight, 0, 1)
+
+    @property
+    def selects(self) -> bool:
+        return False
 
     def weights(self, guided: Values, proposed: Values) -> Values:
         return jnp.full_like(guided, self.weight)

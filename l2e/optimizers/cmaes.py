@@ -42,6 +42,7 @@ class CMAESState(eqx.Module):
     decomposed_at: Count
     watch: Watch
     schedule: Schedule
+    asks_mean: jax.Array  # the first point of the next batch is the mean itself, which the user named
     converged: jax.Array
 
 
@@ -54,13 +55,14 @@ class CMAES(AbstractOptimizer[CMAESState]):
     **Arguments:**
 
     - `population_size`: lambda of the first run, at least 4; `CMAES.default_population(d)` is 4 + floor(3 ln d).
-    - `max_population_size`: the largest lambda restarts may reach; the static number of rows of a batch.
+    - `max_population_size`: the largest lambda restarts may reach.
     - `sigma`: initial standard deviation as a share of the box.
     - `restarts`: "none" (converges and stops), "ipop" (lambda doubles) or "bipop".
+    - `rows`: the static number of rows of a batch, enough for every lambda if not given; see `sized`.
     """
 
     population_size: int = eqx.field(static=True)
-    max_population_size: int = eqx.field(static=True)
+    max_population_size: np.ndarray  # not static: another budget allows another one and shares the compilation
     rows: int = eqx.field(static=True)
     sigma: np.ndarray
     restarts: Restarts = eqx.field(static=True)
@@ -68,14 +70,15 @@ class CMAES(AbstractOptimizer[CMAESState]):
     def __init__(
         self,
         population_size: int,
-        max_population_size: int | None = None,
+        max_population_size: int | np.ndarray | None = None,
         sigma: float | np.ndarray = 0.2,
         restarts: Restarts = "none",
         rows: int | None = None,
     ):
         self.population_size = population_size
-        self.max_population_size = max_population_size or population_size
-        self.rows = rows or self.max_population_size
+        largest = population_size if max_population_size is None else max_population_size
+        self.max_population_size = np.asarray(largest, dtype=np.int32)
+        self.rows = rows or int(self.max_population_size)
         self.sigma = np.asarray(sigma, dtype=np.float64)
         self.restarts = restarts
 
@@ -99,7 +102,8 @@ class CMAES(AbstractOptimizer[CMAESState]):
         centre = jnp.full((space.dimension,), 0.5, dtype)
         mean = centre if start is None else unfold(space.to_unit(jnp.asarray(start, dtype)))
         schedule = first_run(self.population_size, self.sigma.astype(dtype))
-        return self._run(space, key, mean, schedule)
+        state = self._run(space, key, mean, schedule)
+        return state if start is None else eqx.tree_at(lambda s: s.asks_mean, state, jnp.ones((), bool))
 
     def ask(self, state: CMAESState) -> Points:
         steps = self._steps(state)
@@ -112,6 +116,10 @@ class CMAES(AbstractOptimizer[CMAESState]):
         return state.converged
 
     def tell(self, state: CMAESState, values: Values) -> CMAESState:
+        failed = ~jnp.any(jnp.isfinite(values))
+        return jax.lax.cond(failed, lambda s: self._redraw(s), lambda s: self._learn(s, values), state)
+
+    def _learn(self, state: CMAESState, values: Values) -> CMAESState:
         updated = self._update(state, values)
         over = is_over(updated.watch, values, updated.sigma, updated.covariance, updated.lengths, updated.schedule)
         if self.restarts == "none":
@@ -122,7 +130,6 @@ class CMAES(AbstractOptimizer[CMAESState]):
         rows = self.population_size
         while rows < wanted:
             rows *= 2
-        rows = min(rows, self.max_population_size)
         if rows == self.rows:
             return self
         return CMAES(self.population_size, self.max_population_size, self.sigma, self.restarts, rows)
@@ -144,8 +151,19 @@ class CMAES(AbstractOptimizer[CMAESState]):
             decomposed_at=zero,
             watch=fresh_watch(d, self.population_size, dtype),
             schedule=schedule,
+            asks_mean=jnp.zeros((), bool),
             converged=jnp.zeros((), bool),
         )
+
+    def _redraw(self, state: CMAESState) -> CMAESState:
+        """After a generation without a single value: draw again, elsewhere if this run has never seen a value."""
+        key, mean_key = jax.random.split(state.key)
+        schedule = state.schedule.spent(state.schedule.population)
+        same = eqx.tree_at(lambda s: (s.key, s.schedule), state, (key, schedule))
+        mean = unfold(jax.random.uniform(mean_key, state.mean.shape, state.mean.dtype))
+        elsewhere = eqx.tree_at(lambda s: (s.mean, s.asks_mean), same, (mean, jnp.zeros((), bool)))
+        has_seen = state.watch.seen > 0
+        return jax.lax.cond(has_seen, lambda: same, lambda: elsewhere)
 
     def _restart(self, state: CMAESState) -> CMAESState:
         key, mean_key, size_key = jax.random.split(state.key, 3)
@@ -157,7 +175,8 @@ class CMAES(AbstractOptimizer[CMAESState]):
         """y ~ N(0, C) of the batch, Eq. (38)-(39); a function of the state, so `tell` sees what `ask` gave."""
         d = state.mean.shape[0]
         z = jax.random.normal(state.key, (self.rows * d,), state.mean.dtype).reshape(self.rows, d)
-        return (z * state.lengths) @ state.axes.T
+        steps = (z * state.lengths) @ state.axes.T
+        return steps.at[0].multiply(jnp.where(state.asks_mean, 0, 1))
 
     def _update(self, state: CMAESState, values: Values) -> CMAESState:
         d = state.mean.shape[0]
@@ -171,7 +190,10 @@ class CMAES(AbstractOptimizer[CMAESState]):
         sigma = state.sigma * jnp.exp(jnp.minimum(log_sigma, 1.0))
         deviation = jnp.sqrt(jnp.max(jnp.diag(covariance)))
         moved = eqx.tree_at(
-            lambda s: (s.key, s.mean, s.sigma, s.covariance, s.path_sigma, s.path_c, s.generation, s.watch, s.schedule),
+            lambda s: (
+                *(s.key, s.mean, s.sigma, s.covariance, s.path_sigma, s.path_c, s.generation, s.watch, s.schedule),
+                s.asks_mean,
+            ),
             state,
             (
                 jax.random.fold_in(state.key, 1),
@@ -183,6 +205,7 @@ class CMAES(AbstractOptimizer[CMAESState]):
                 state.generation + 1,
                 look(state.watch, ordered, state.schedule.population),
                 state.schedule.spent(state.schedule.population),
+                jnp.zeros((), bool),
             ),
         )
         due = moved.generation - state.decomposed_at >= rate.decomposition_gap

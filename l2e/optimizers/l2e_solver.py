@@ -86,7 +86,11 @@ class L2E(AbstractOptimizer[L2EState]):
         values = failed_last(values, state.values)
         if self.gate.selects:
             return self._selected(state, values)
-        return jax.lax.cond(state.settled, self._settled, self._blended, state, values)
+        return jax.lax.cond(
+            state.settled,
+            lambda: self._next(state, state.candidates, values),
+            lambda: self._blended(state, values),
+        )
 
     def propose(self, points: Points, values: Values, generation: Count, key: Key) -> Points:
         """`Proj((1 - alpha) x + alpha O(x; w_k))`, the learned path of one generation."""
@@ -117,9 +121,6 @@ class L2E(AbstractOptimizer[L2EState]):
         points = jnp.where(state.settled, state.candidates, points)
         kept = jnp.where(state.settled, values, kept)
         return self._next(state, points, kept)
-
-    def _settled(self, state: L2EState, values: Values) -> L2EState:
-        return self._next(state, state.candidates, values)
 
     def _blended(self, state: L2EState, values: Values) -> L2EState:
         """Fuse the alternatives into new points, inside the cube since it is convex, which wait for their values."""

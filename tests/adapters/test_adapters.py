@@ -12,7 +12,7 @@ import pytest
 from l2e._names import MissingExtraError, UnknownNameError
 from l2e._space import box
 from l2e.adapters import evosax_searchers
-from l2e.adapters._meter import Meter, NothingFiniteError
+from l2e.adapters._meter import NothingFiniteError, UnitMeter
 from l2e.adapters.evosax_searchers import STRATEGIES, EvosaxES, EvosaxLGA
 from l2e.adapters.minion import POPULATION_SIZES, Minion
 from l2e.adapters.pycma import LQCMA, PyCMA
@@ -379,7 +379,7 @@ def test_evosax_searches_in_float64_and_the_objective_runs_in_the_callers_precis
 
 def test_failed_values_are_told_as_worse_than_all_so_far():
     values = iter([np.nan, 2.0, np.nan, 7.0, np.nan, -1e200, 1e200, 1e300])
-    meter = Meter(Evaluator(lambda point: next(values), CUBE, None), CUBE, limit=1e100)
+    meter = UnitMeter(Evaluator(lambda point: next(values), CUBE, None), CUBE, limit=1e100)
     centre = np.full(3, 0.5)
     with pytest.warns(RuntimeWarning, match="rank last"), pytest.raises(NothingFiniteError):
         meter.finite(centre)

@@ -53,8 +53,9 @@ def meta_loss(optimizer, tasks=None, objective=None, generations=GENERATIONS, **
 def directional(loss, weights, key, moves=lambda name: True):
     """Derivative along a random direction by back-propagation and by central differences."""
     direction = jax.tree_util.tree_map_with_path(
-        lambda path, leaf: jax.random.normal(jax.random.key(7), leaf.shape, leaf.dtype)
-        * moves(jax.tree_util.keystr(path)),
+        lambda path, leaf: (
+            jax.random.normal(jax.random.key(7), leaf.shape, leaf.dtype) * moves(jax.tree_util.keystr(path))
+        ),
         weights,
     )
 
@@ -155,7 +156,9 @@ def test_segments_do_not_see_each_other():
     """With segments of one generation the first block's gradient is that of the first generation alone."""
     with jax.enable_x64(True):
         # the keys of an episode depend on its length, so the operator must not be random here
-        quiet = L2E(Unshared(lambda key: AttentionMLP(8, 3, noise=False, key=key), GENERATIONS, key=KEY), population_size=8)
+        quiet = L2E(
+            Unshared(lambda key: AttentionMLP(8, 3, noise=False, key=key), GENERATIONS, key=KEY), population_size=8
+        )
         loss, weights = meta_loss(quiet)
         short = MetaLoss(loss.rest, loss.tasks, loss.objective, 1)
         cut = grad(loss, weights, 1)

@@ -72,7 +72,9 @@ def test_training_improves_a_held_out_task():
     assert state.weights.optimizer.alpha is None  # numpy arrays are hyper-parameters
 
 
-@pytest.mark.parametrize("estimator", [FullBPTT(), AntitheticES(2, 0.05), PersistentES(4, 0.05)], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", [FullBPTT(), AntitheticES(2, 0.05), PersistentES(4, 0.05)], ids=lambda e: type(e).__name__
+)
 def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, estimator):
     training = spec(estimator=estimator)
     whole = last(train(training, KEY))
@@ -89,7 +91,9 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, estimator):
 def test_the_key_decides_everything():
     same(last(train(spec(steps=2), KEY)), last(train(spec(steps=2), KEY)))
     other = last(train(spec(steps=2), jax.random.key(6)))
-    assert not np.array_equal(other.weights.optimizer.weights, last(train(spec(steps=2), KEY)).weights.optimizer.weights)
+    assert not np.array_equal(
+        other.weights.optimizer.weights, last(train(spec(steps=2), KEY)).weights.optimizer.weights
+    )
 
 
 def test_the_step_is_compiled_once():
@@ -107,7 +111,9 @@ def test_float64_when_asked():
 
 
 def test_a_step_without_a_finite_task_moves_nothing():
-    broken = FunctionTasks([JAXFunction(lambda x: jnp.sum(jnp.sqrt(x - 100.0)), RandomBBOBTasks([1], 3).sample(KEY).space)], [0.0])
+    broken = FunctionTasks(
+        [JAXFunction(lambda x: jnp.sum(jnp.sqrt(x - 100.0)), RandomBBOBTasks([1], 3).sample(KEY).space)], [0.0]
+    )
     states = list(train(spec(tasks=broken, steps=2, validate_every=9), KEY))
     for state, info in states:
         assert info.skipped == 2

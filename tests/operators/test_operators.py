@@ -15,6 +15,19 @@ N, D = 12, 3
 KEY = jax.random.key(4)
 
 
+@eqx.filter_jit
+def propose(operator, points, values, key=KEY):
+    return operator(points, values, key)
+
+
+@eqx.filter_jit
+@eqx.filter_grad
+def gradient(arguments, key):
+    """Of the sum of squared proposals, by the operator, the points and the values."""
+    operator, points, values = arguments
+    return jnp.sum(operator(points, values, key) ** 2)
+
+
 def perturbed(operator):
     """All weights moved away from their first values, some of which are zero."""
     leaves, structure = jax.tree.flatten(operator)
@@ -26,6 +39,7 @@ def perturbed(operator):
 OPERATORS = {
     "attention-mlp": AttentionMLP(N, D, key=KEY),
     "attention-mlp without noise": AttentionMLP(N, D, noise=False, key=KEY),
+    "attention-mlp in the cube": AttentionMLP(N, D, absolute=True, noise=False, key=KEY),
     "mamba": StructuredMamba(D, width=8, heads=2, key=KEY),
     "mamba without noise": StructuredMamba(D, width=8, heads=2, noise=False, key=KEY),
     "mamba in the cube": StructuredMamba(D, width=8, heads=2, absolute=True, key=KEY),
@@ -39,6 +53,11 @@ def operator(request):
     return perturbed(OPERATORS[request.param])
 
 
+@pytest.fixture(params=["attention-mlp", "mamba", "coordinate-free"])
+def differentiated(request):
+    return perturbed(OPERATORS[request.param])
+
+
 @pytest.fixture
 def population():
     points = jax.random.uniform(jax.random.key(0), (N, D))
@@ -48,59 +67,47 @@ def population():
 def test_permuting_individuals_permutes_proposals(operator, population) -> None:
     points, values = population
     order = np.random.default_rng(0).permutation(N)
-    straight = operator(points, values, KEY)
-    np.testing.assert_allclose(operator(points[order], values[order], KEY), straight[order], atol=2e-6)
+    straight = propose(operator, points, values, KEY)
+    np.testing.assert_allclose(propose(operator, points[order], values[order], KEY), straight[order], atol=2e-6)
     assert float(jnp.max(jnp.abs(straight - points))) > 1e-3
 
 
 def test_only_rank_and_score_of_values_matter(operator, population) -> None:
     points, values = population
     np.testing.assert_allclose(
-        operator(points, 1000 * values - 7, KEY), operator(points, values, KEY), rtol=1e-3, atol=1e-4
+        propose(operator, points, 1000 * values - 7, KEY), propose(operator, points, values, KEY), rtol=1e-3, atol=1e-4
     )
 
 
 @pytest.mark.parametrize("failed", [[0], list(range(1, N)), list(range(N))], ids=["one", "all but one", "all"])
-def test_failed_values_give_finite_proposals_and_gradients(operator, population, failed) -> None:
+def test_failed_values_give_finite_proposals_and_gradients(differentiated, population, failed) -> None:
     points, values = population
     values = values.at[np.array(failed)].set(jnp.inf)
 
-    def total(operator, points):
-        return jnp.sum(operator(points, values, KEY) ** 2)
-
-    assert np.isfinite(operator(points, values, KEY)).all()
-    gradients = eqx.filter_grad(total)(operator, points)
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradients))
-    assert np.isfinite(jax.grad(total, argnums=1)(operator, points)).all()
+    assert np.isfinite(propose(differentiated, points, values)).all()
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient((differentiated, points, values), KEY)))
 
 
-def test_a_collapsed_population_gives_finite_proposals_and_gradients(operator) -> None:
+def test_a_collapsed_population_gives_finite_proposals_and_gradients(differentiated) -> None:
     points, values = jnp.full((N, D), 0.25), jnp.zeros(N)
-    gradient = jax.grad(lambda points: jnp.sum(operator(points, values, KEY) ** 2))(points)
-    assert np.isfinite(operator(points, values, KEY)).all()
-    assert np.isfinite(gradient).all()
+    assert np.isfinite(propose(differentiated, points, values)).all()
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient((differentiated, points, values), KEY)))
 
 
 def test_the_points_decide_the_dtype(operator, population) -> None:
     points, values = population
-    assert operator(points, values, KEY).dtype == jnp.float32
+    assert propose(operator, points, values, KEY).dtype == jnp.float32
     with _runtime.float64():
-        doubled = operator(jnp.asarray(points, jnp.float64), jnp.asarray(values, jnp.float64), KEY)
+        doubled = propose(operator, jnp.asarray(points, jnp.float64), jnp.asarray(values, jnp.float64), KEY)
         assert doubled.dtype == jnp.float64
         wide = jax.tree.map(lambda leaf: leaf.astype(jnp.float64), operator)
-        assert wide(points, values, KEY).dtype == jnp.float32
+        assert propose(wide, points, values, KEY).dtype == jnp.float32
 
 
-def test_values_carry_no_gradient(operator, population) -> None:
-    points, values = population
-    gradient = jax.grad(lambda values: jnp.sum(operator(points, values, KEY) ** 2))(values)
-    np.testing.assert_array_equal(gradient, np.zeros(N))
-
-
-def test_every_weight_matters(operator, population) -> None:
-    points, values = population
-    gradients = eqx.filter_grad(lambda operator: jnp.sum(operator(points, values, KEY) ** 2))(operator)
-    assert all(np.abs(leaf).max() > 0 for leaf in jax.tree.leaves(gradients))
+def test_every_weight_has_a_gradient_and_values_have_none(differentiated, population) -> None:
+    by_operator, by_points, by_values = gradient((differentiated, *population), KEY)
+    assert all(np.abs(leaf).max() > 0 for leaf in jax.tree.leaves((by_operator, by_points)))
+    np.testing.assert_array_equal(by_values, np.zeros(N))
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATORS if "without" not in name and "cube" not in name])
@@ -108,54 +115,59 @@ def test_noise_depends_on_the_key_and_can_be_left_out(name, population) -> None:
     noisy = OPERATORS[name]
     quiet = OPERATORS[f"{name} without noise"]
     other = jax.random.key(5)
-    assert not np.allclose(noisy(*population, KEY), noisy(*population, other))
-    np.testing.assert_array_equal(quiet(*population, KEY), quiet(*population, other))
+    assert not np.allclose(propose(noisy, *population, KEY), propose(noisy, *population, other))
+    np.testing.assert_array_equal(propose(quiet, *population, KEY), propose(quiet, *population, other))
 
 
-def test_attention_mlp_equals_the_formula(population) -> None:
-    operator = perturbed(OPERATORS["attention-mlp without noise"])
+@pytest.mark.parametrize("variant", ["without noise", "in the cube"])
+def test_attention_mlp_equals_the_formula(population, variant) -> None:
+    operator = perturbed(OPERATORS[f"attention-mlp {variant}"])
     order = np.argsort(population[1])
-    x, f = np.asarray(population[0])[order].astype(float) - 0.5, np.asarray(population[1])[order].astype(float)
+    points, f = (np.asarray(part, float)[order] for part in population)
+    origin, unit = (0.5, 1.0) if operator.absolute else (points.mean(axis=0), points.std(axis=0))
+    x = (points - origin) / unit
     tokens = np.stack([np.linspace(-1, 1, N), np.tanh((f - f.mean()) / f.std()), np.ones(N)], axis=1)
 
     def softmax(rows):
         return np.exp(rows) / np.exp(rows).sum(axis=-1, keepdims=True)
 
-    weights = {name: np.asarray(leaf, float) for name, leaf in vars(operator).items() if leaf is not None}
+    weights = {name: np.asarray(leaf, float) for name, leaf in vars(operator).items() if eqx.is_array(leaf)}
     by_value = softmax((tokens @ weights["query"].T) @ (tokens @ weights["key"].T).T / np.sqrt(16))
     fusion = softmax(weights["fusion_logits"])
     crossed = (fusion[0] * softmax(weights["pair_logits"]) + fusion[1] * by_value) @ x
     hidden = np.maximum(crossed @ weights["hidden"][:, :D].T + weights["hidden"][:, D], 0)
     mutated = hidden @ weights["output"][:, :D].T + weights["output"][:, D]
     w1, w2, w3 = weights["row_scales"][:, :, None]
-    expected = w1 * x + w2 * crossed + w3 * mutated + 0.5
-    np.testing.assert_allclose(np.asarray(operator(*population, KEY))[order], expected, rtol=1e-4, atol=1e-5)
+    expected = origin + unit * (w1 * x + w2 * crossed + w3 * mutated)
+    np.testing.assert_allclose(np.asarray(propose(operator, *population, KEY))[order], expected, rtol=1e-4, atol=1e-5)
 
 
 def test_first_attention_mlp_keeps_the_centre_of_a_shifted_population(population) -> None:
     """w1 + w2 = 1 and w3 = 0 at first: shifting all points shifts all proposals."""
     points, values = population
     first = OPERATORS["attention-mlp"]
-    np.testing.assert_allclose(first(points + 0.2, values, KEY), first(points, values, KEY) + 0.2, atol=1e-5)
+    np.testing.assert_allclose(
+        propose(first, points + 0.2, values, KEY), propose(first, points, values, KEY) + 0.2, atol=1e-5
+    )
 
 
-@pytest.mark.parametrize("name", ["mamba", "coordinate-free"])
+@pytest.mark.parametrize("name", ["attention-mlp", "mamba", "coordinate-free"])
 def test_relative_operators_follow_shifts_and_scales_of_coordinates(name, population) -> None:
     points, values = population
     operator = perturbed(OPERATORS[name])
-    if name == "mamba":  # its router alone sees the absolute spread
+    if name == "mamba":  # only statistics see the absolute spread
         operator = eqx.tree_at(lambda o: o.router.hidden.weight, operator, replace_fn=jnp.zeros_like)
-    else:
+    if name == "coordinate-free":
         operator = eqx.tree_at(lambda o: o.embedding.weight, operator, replace_fn=lambda w: w.at[:, 5:].set(0))
     scale, shift = jnp.array([0.1, 1.0, 3.0]), jnp.array([0.5, -1.0, 0.0])
-    moved = operator(points * scale + shift, values, KEY)
-    np.testing.assert_allclose(moved, operator(points, values, KEY) * scale + shift, atol=2e-5)
+    moved = propose(operator, points * scale + shift, values, KEY)
+    np.testing.assert_allclose(moved, propose(operator, points, values, KEY) * scale + shift, atol=2e-5)
 
 
 def test_mamba_step_is_bounded() -> None:
     operator = perturbed(StructuredMamba(D, width=8, heads=2, absolute=True, noise=False, key=KEY))
     points = jax.random.uniform(KEY, (N, D))
-    moved = operator(points, jnp.sum(points, axis=1), KEY) - points
+    moved = propose(operator, points, jnp.sum(points, axis=1), KEY) - points
     assert float(jnp.max(jnp.abs(moved))) <= abs(float(operator.step)) + 1e-6
 
 
@@ -173,18 +185,18 @@ def test_one_coordinate_free_operator_serves_every_size(n, d) -> None:
     operator = perturbed(OPERATORS["coordinate-free"])
     points = jax.random.uniform(jax.random.key(1), (n, d))
     values = jnp.sum(points**2, axis=1)
-    proposed = operator(points, values, KEY)
+    proposed = propose(operator, points, values, KEY)
     assert proposed.shape == (n, d)
     assert np.isfinite(proposed).all()
     swap = np.random.default_rng(1).permutation(d)
-    np.testing.assert_allclose(operator(points[:, swap], values, KEY), proposed[:, swap], atol=1e-4)
+    np.testing.assert_allclose(propose(operator, points[:, swap], values, KEY), proposed[:, swap], atol=1e-4)
 
 
 def test_mamba_serves_every_population_size() -> None:
     operator = OPERATORS["mamba"]
     for n in (2, 9, 50):
         points = jax.random.uniform(KEY, (n, D))
-        assert operator(points, jnp.sum(points, axis=1), KEY).shape == (n, D)
+        assert propose(operator, points, jnp.sum(points, axis=1), KEY).shape == (n, D)
 
 
 def test_scores_survive_extreme_values() -> None:

@@ -13,6 +13,11 @@ def make(key):
     return CoordinateFree(width=4, key=key)
 
 
+@eqx.filter_jit
+def step(operator, x):
+    return operator(x, jnp.sum(x**2, axis=1), KEY)
+
+
 def equal(left, right) -> None:
     for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -30,13 +35,10 @@ def test_blocks_are_the_operators_of_the_generations(schedule) -> None:
         equal(jax.tree.map(lambda leaf, k=generation: leaf[k], blocks), expected)
     points = jax.random.uniform(KEY, (6, 2))
 
-    def step(x, block):
-        return block(x, jnp.sum(x**2, axis=1), KEY), None
-
-    scanned = jax.lax.scan(step, points, blocks)[0]
+    scanned = jax.lax.scan(lambda x, block: (step(block, x), None), points, blocks)[0]
     looped = points
     for generation in range(7):
-        looped = schedule.at(jnp.asarray(generation))(looped, jnp.sum(looped**2, axis=1), KEY)
+        looped = step(schedule.at(jnp.asarray(generation)), looped)
     np.testing.assert_allclose(scanned, looped, rtol=1e-4, atol=1e-5)
 
 
@@ -44,9 +46,7 @@ def test_unshared_starts_with_different_operators_made_of_split_keys() -> None:
     schedule = Unshared(make, 3, key=KEY)
     assert schedule.generations == 3
     for generation, key in enumerate(jax.random.split(KEY, 3)):
-        for a, b in zip(
-            jax.tree.leaves(schedule.at(jnp.asarray(generation))), jax.tree.leaves(make(key)), strict=True
-        ):
+        for a, b in zip(jax.tree.leaves(schedule.at(jnp.asarray(generation))), jax.tree.leaves(make(key)), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-6)
     assert not np.array_equal(schedule.operators.embedding.weight[0], schedule.operators.embedding.weight[1])
 
