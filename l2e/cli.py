@@ -1,4 +1,4 @@
-"""The command line: `l2e minimize | methods | problems | models | train | score | demo`."""
+"""The command line: `l2e minimize | methods | problems | models | train | diagnose | score | demo`."""
 
 import importlib
 import json
@@ -228,12 +228,48 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
     return 0
 
 
+def diagnose(
+    model: Positional[str],
+    /,
+    out: Path = Path("diagnosis"),
+    functions: tuple[int, ...] = (1, 2, 15, 21),
+    samples: int = 20,
+    seed: int = 0,
+) -> int:
+    """Measure the stability of a model: Lipschitz estimates, fixed-point residuals, gate statistics, one picture.
+
+    Args:
+        model: A shipped model, the folder of a training, or a weights file (see l2e models).
+        out: Folder for diagnosis.png and diagnosis.json.
+        functions: Training functions of the paper to run on.
+        samples: Generations at which Jacobians are looked at.
+        seed: Of the runs.
+    """
+    from l2e import models as store
+    from l2e.cli_diagnose import diagnose as look
+
+    card = store.card(model)
+    look(
+        store.load(model),
+        name=card.name,
+        out=out,
+        console=plain_console(),
+        dimension=card.facts["dimension"],
+        functions=functions,
+        generations=card.facts["generations"] + 1,
+        samples=samples,
+        seed=seed,
+    )
+    return 0
+
+
 COMMANDS = {
     "minimize": minimize,
     "methods": methods,
     "problems": problems,
     "models": models,
     "train": train,
+    "diagnose": diagnose,
     "score": score,
     "demo": demo,
 }
@@ -283,7 +319,7 @@ def _search(problem: Any, options: dict[str, Any], console: Console) -> tuple[An
     from l2e._result import InterruptedSearch
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
@@ -108,5 +107,10 @@ def ship(source: str | os.PathLike[str], target: Path, facts: dict[str, Any]) ->
 
 
 def _cast(tree: Any, dtype: str) -> Any:
-    wanted = jnp.dtype(dtype)
-    return jax.tree.map(lambda leaf: leaf.astype(wanted) if eqx.is_inexact_array(leaf) else leaf, tree)
+    """The tree with its weights, the JAX arrays of floats, in this dtype; numpy arrays are hyper-parameters."""
+
+    def cast(leaf: Any) -> Any:
+        is_weight = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jnp.floating)
+        return leaf.astype(jnp.dtype(dtype)) if is_weight else leaf
+
+    return jax.tree.map(cast, tree)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from l2e._types import Values
+from l2e.nn import SpectralLinear
 from l2e.operator import AbstractGuide
 from l2e.operators import Unshared
 from l2e.optimizer import AbstractOptimizer
@@ -65,6 +66,37 @@ def stacked(weights: Any, optimizer: AbstractOptimizer[Any]) -> Any:
 
 def _yes(leaf: Any) -> bool:
     return True
+
+
+class Affine(eqx.Module):
+    """A `SpectralLinear` whose bounded weight has been computed already."""
+
+    weight: Any
+    bias: Any
+
+    def __call__(self, inputs: Any) -> Any:
+        outputs = inputs @ self.weight.T
+        return outputs if self.bias is None else outputs + self.bias
+
+
+def bound(tree: Any) -> Any:
+    """A pytree with each `SpectralLinear` in it replaced by what it computes with.
+
+    The bound depends on the weights alone, but a rollout would compute it anew for each generation and task, forward
+    and backward. Stacks of weights have leading axes.
+    """
+
+    def replaced(part: Any) -> Any:
+        if not isinstance(part, SpectralLinear):
+            return part
+        if part.weight is None:  # of a tree whose weights have been taken out
+            return Affine(None, None)
+        bounded = SpectralLinear.bounded.fget  # pyright: ignore[reportAttributeAccessIssue]
+        for _ in range(part.weight.ndim - 2):
+            bounded = eqx.filter_vmap(bounded)
+        return Affine(bounded(part), part.bias)
+
+    return jax.tree.map(replaced, tree, is_leaf=lambda part: isinstance(part, SpectralLinear))
 
 
 def _has_blocks(optimizer: AbstractOptimizer[Any]) -> bool:

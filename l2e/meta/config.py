@@ -1,6 +1,7 @@
 """A training as a TOML file: tables of plain values, checked key by key, that become a `TrainSpec`."""
 
 import dataclasses
+import functools
 import tomllib
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -117,9 +118,13 @@ class TrainingTable:
     @property
     def rate(self) -> Any:
         """The learning rate as a number or as an optax schedule."""
-        if self.schedule == "constant":
-            return self.learning_rate
-        return optax.cosine_decay_schedule(self.learning_rate, self.steps)
+        return self.learning_rate if self.schedule == "constant" else _cosine(self.learning_rate, self.steps)
+
+
+@functools.cache
+def _cosine(rate: float, steps: int) -> optax.Schedule:
+    """One object for equal settings, so that they share a compilation."""
+    return optax.cosine_decay_schedule(rate, steps)
 
 
 @dataclasses.dataclass(frozen=True)

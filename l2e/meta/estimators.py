@@ -4,6 +4,7 @@ An estimator returns sums over tasks together with the number of tasks they hold
 the tasks of a step. A task whose loss or gradient is not finite is left out and counted.
 """
 
+import dataclasses
 from abc import abstractmethod
 from typing import Any
 
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from l2e._types import Count, Key, Scalar
+from l2e.meta import _parts
 from l2e.meta.loss import MetaLoss, Work
 
 
@@ -94,15 +96,20 @@ class TruncatedBPTT(AbstractGradientEstimator):
 
 
 def _back_propagated(loss: MetaLoss, weights: Any, work: Work, clip: float, cut_every: int | None) -> Estimate:
+    # What depends on the weights alone is computed once for all tasks; tasks are clipped behind it.
+    bounded, pull_back = jax.vjp(_parts.bound, weights)
+    inner = loss.bound()
+
     def one(family: Count, key: Key) -> tuple[Scalar, Any]:
-        return jax.value_and_grad(loss)(weights, family, key, work.strength, cut_every)
+        return jax.value_and_grad(inner)(bounded, family, key, work.strength, cut_every)
 
     def group(total: Estimate, inputs: tuple[Count, Key]) -> tuple[Estimate, None]:
         family, keys = inputs
         losses, gradients = jax.vmap(lambda key: one(family, key))(keys)
         return add_tasks(total, losses, gradients, clip), None
 
-    return jax.lax.scan(group, zero_estimate(weights), (work.families, work.keys))[0]
+    total = jax.lax.scan(group, zero_estimate(bounded), (work.families, work.keys))[0]
+    return dataclasses.replace(total, gradient=pull_back(total.gradient)[0])
 
 
 def zero_estimate(weights: Any) -> Estimate:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float
 
 from l2e._names import unknown
 from l2e._types import Count, Key
+from l2e.meta import _parts
 from l2e.meta.estimators import AbstractGradientEstimator, Estimate, add_tasks, check_clip, zero_estimate
 from l2e.meta.loss import MetaLoss, Work
 from l2e.meta.rollout import Run, advance
@@ -94,9 +95,11 @@ def _estimate(gradient: Any, loss: Any, good: Any, clip: float) -> Estimate:
 
 
 def _losses(loss: MetaLoss, weights: Any, work: Work) -> Float[Array, "tasks"]:
+    bounded, inner = _parts.bound(weights), loss.bound()
+
     def group(inputs: tuple[Count, Key]) -> Float[Array, "n"]:
         family, keys = inputs
-        return jax.vmap(lambda key: loss(weights, family, key, work.strength))(keys)
+        return jax.vmap(lambda key: inner(bounded, family, key, work.strength))(keys)
 
     return jax.lax.map(group, (work.families, work.keys)).reshape(-1)
 

@@ -90,6 +90,10 @@ class MetaLoss(eqx.Module):
             return trainee.optimizer
         return _parts.with_guide(trainee.optimizer, trainee.guidance.guide(task, strength))
 
+    def bound(self) -> "MetaLoss":
+        """The same loss as a function of weights on which `_parts.bound` has been called."""
+        return MetaLoss(_parts.bound(self.rest), self.tasks, self.objective, self.generations, self.rematerialise)
+
     def stacked(self, weights: Any) -> Any:
         """For each weight whether its leading axis counts generations."""
         return _parts.stacked(weights, eqx.combine(weights, self.rest).optimizer)

@@ -1,6 +1,7 @@
 """The meta-training loop: a pure step, compiled once, and an iterator over it."""
 
 import dataclasses
+import functools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import numpy as np
 import optax
 
 from l2e._types import Count, Key, Scalar
+from l2e.meta import _parts
 from l2e.meta.estimators import AbstractGradientEstimator, Estimate
 from l2e.meta.guides import Guidance
 from l2e.meta.loss import MetaLoss, Trainee, Work, split_weights
@@ -77,8 +79,14 @@ class TrainSpec:
     @property
     def update_rule(self) -> optax.GradientTransformation:
         """Clipping and the optax transformation behind it."""
-        rule = optax.adam(self.learning_rate) if self.transform is None else self.transform
-        return optax.chain(optax.clip_by_global_norm(self.clip), rule) if math.isfinite(self.clip) else rule
+        return _rule(self.learning_rate, self.transform, self.clip)
+
+
+@functools.cache
+def _rule(rate: Any, transform: Any, clip: float) -> optax.GradientTransformation:
+    """One object for equal settings: a compiled step is found again by its identity."""
+    rule = optax.adam(rate) if transform is None else transform
+    return optax.chain(optax.clip_by_global_norm(clip), rule) if math.isfinite(clip) else rule
 
 
 class TrainState(eqx.Module):
@@ -131,7 +139,7 @@ class Trainer:
         """The state before the first step."""
         with self.precision():
             work = make_work(self.spec, jax.random.fold_in(key, 2**31 - 1), 0)
-            carry = self.spec.estimator.init(self.loss, self.first_weights, work)
+            carry = _first_carry(self.spec.estimator, self.loss, self.first_weights, work)
             zero = jnp.zeros((), jnp.int32)
             return TrainState(
                 weights=self.first_weights,
@@ -219,6 +227,11 @@ def _grouped(spec: TrainSpec, keys: Key, batch: int, key: Key, strength: float) 
 
 
 @eqx.filter_jit
+def _first_carry(estimator: AbstractGradientEstimator, loss: MetaLoss, weights: Any, work: Work) -> Any:
+    return estimator.init(loss, weights, work)
+
+
+@eqx.filter_jit
 def train_step(
     loss: MetaLoss, estimator: AbstractGradientEstimator, rule: Any, state: TrainState, work: Work
 ) -> tuple[TrainState, Estimate, Scalar]:
@@ -248,9 +261,11 @@ def _without_gradient(estimate: Estimate) -> Estimate:
 def task_losses(loss: MetaLoss, weights: Any, work: Work) -> Any:
     """The loss of each task, without gradients."""
 
+    bounded, inner = _parts.bound(weights), loss.bound()
+
     def group(inputs: tuple[Count, Key]) -> Any:
         family, keys = inputs
-        return jax.vmap(lambda key: loss(weights, family, key, work.strength))(keys)
+        return jax.vmap(lambda key: inner(bounded, family, key, work.strength))(keys)
 
     return jax.lax.map(group, (work.families, work.keys))
 
