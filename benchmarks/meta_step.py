@@ -56,7 +56,8 @@ def _measure(operator: str, generations: int, repeats: int, rematerialise: bool)
     state = trainer.begin(jax.random.key(0))
     arguments: Any = (trainer.loss, trainer.spec.estimator, trainer.rule, state, trainer.work(state))
     began = time.perf_counter()
-    step = train_step.lower(*arguments).compile()
+    step_function: Any = train_step
+    step = step_function.lower(*arguments).compile()
     compiled = time.perf_counter() - began
     seconds = sorted(_seconds(step, arguments) for _ in range(repeats + 1))
     memory = step.compiled.memory_analysis().temp_size_in_bytes / 1e6

@@ -7,7 +7,16 @@ from rich.console import Console
 from tyro.conf import Positional
 
 
-def train(path: Positional[Path], /, out: Path, quote: bool = False, progress: bool = True) -> int:
+def train(
+    path: Positional[Path],
+    /,
+    out: Path,
+    quote: bool = False,
+    progress: bool = True,
+    processes: int = 1,
+    process: int = 0,
+    coordinator: str = "localhost:12355",
+) -> int:
     """Train an optimizer as a TOML file says; the same command goes on after an interruption.
 
     Examples:
@@ -19,13 +28,19 @@ def train(path: Positional[Path], /, out: Path, quote: bool = False, progress: b
         out: Folder for the state, the best weights, the metrics and the training curve.
         quote: Only estimate time and memory; nothing is trained.
         progress: Show a progress bar.
+        processes: How many processes share the tasks of each step; start the command once for each of them.
+        process: Which of them this is, from 0.
+        coordinator: host:port of process 0, where they meet.
     """
     from l2e import _runtime
+    from l2e.meta import distributed
     from l2e.meta.config import load_config
     from l2e.meta.quote import quote as estimate
     from l2e.meta.run import BEST, run
 
     console = Console()
+    if processes > 1:
+        distributed.connect(coordinator, processes, process)
     _runtime._keep_compilations()
     config = load_config(path)
     spec = config.spec()
@@ -33,6 +48,8 @@ def train(path: Positional[Path], /, out: Path, quote: bool = False, progress: b
         console.print(estimate(spec).text, highlight=False)
         return 0
     finished = run(spec, config.training.seed, out, config.facts, console, progress)
+    if not distributed.is_writer():
+        return 0 if finished.complete else 130
     state = finished.state
     best = f"validation {float(state.best_loss):.4f} at step {int(state.best_step)}"
     console.print(f"{best}; weights in {out / BEST}", highlight=False)

@@ -26,9 +26,9 @@ def rounds(optimizer: AbstractOptimizer[Any]) -> int:
 
 def first_block(optimizer: AbstractOptimizer[Any]) -> AbstractOptimizer[Any]:
     """The optimizer for the batch that ends with the proposals of generation 0."""
-    if not _has_blocks(optimizer):
+    if not (_has_blocks(optimizer) and isinstance(optimizer, L2E)):
         return optimizer
-    return optimizer.with_operator(jax.tree.map(lambda leaf: leaf[0], optimizer.schedule.blocks(1)))  # pyright: ignore
+    return optimizer.with_operator(jax.tree.map(lambda leaf: leaf[0], optimizer.schedule.blocks(1)))
 
 
 def split_blocks(optimizer: AbstractOptimizer[Any], generations: int) -> tuple[Any, AbstractOptimizer[Any]]:
@@ -91,7 +91,7 @@ def bound(tree: Any) -> Any:
             return part
         if part.weight is None:  # of a tree whose weights have been taken out
             return Affine(None, None)
-        bounded = SpectralLinear.bounded.fget  # pyright: ignore[reportAttributeAccessIssue]
+        bounded: Any = SpectralLinear.bounded.fget  # pyright: ignore[reportAttributeAccessIssue]
         for _ in range(part.weight.ndim - 2):
             bounded = eqx.filter_vmap(bounded)
         return Affine(bounded(part), part.bias)

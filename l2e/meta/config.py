@@ -67,12 +67,12 @@ class EstimatorTable:
     def build(self) -> AbstractGradientEstimator:
         """The estimator."""
         if self.kind == "full":
-            return meta.FullBPTT(self.clip_task)
+            return meta.FullBPTT(clip=self.clip_task)
         if self.kind == "truncated":
-            return meta.TruncatedBPTT(self.length, self.clip_task)
+            return meta.TruncatedBPTT(length=self.length, clip=self.clip_task)
         if self.kind == "es":
-            return meta.AntitheticES(self.pairs, self.sigma, self.shaping)
-        return meta.PersistentES(self.length, self.sigma, self.clip_task)
+            return meta.AntitheticES(pairs=self.pairs, sigma=self.sigma, shaping=self.shaping)
+        return meta.PersistentES(length=self.length, sigma=self.sigma, clip=self.clip_task)
 
 
 @dataclasses.dataclass(frozen=True)

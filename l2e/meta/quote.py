@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 
+from l2e import _runtime
 from l2e.meta.train import Trainer, TrainSpec, train_step
 
 
@@ -49,7 +50,8 @@ def quote(spec: TrainSpec) -> Quote:
     with trainer.precision():
         arguments: Any = (trainer.loss, spec.estimator, trainer.rule, state, trainer.work(state))
         began = time.perf_counter()
-        compiled = train_step.lower(*arguments).compile()
+        step_function: Any = train_step
+        compiled = step_function.lower(*arguments).compile()
         compile_seconds = time.perf_counter() - began
         jax.block_until_ready(compiled(*arguments)[2])
         began, cpu = time.perf_counter(), time.process_time()
@@ -77,4 +79,4 @@ def quote(spec: TrainSpec) -> Quote:
 
 
 def _is_key(leaf: Any) -> bool:
-    return jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return _runtime.is_key(leaf)

@@ -71,7 +71,7 @@ def advance(
             told = now.tell(_cut(state, cut), _cut(values, cut))
         return (told, _cut(best, cut) if cut_every else best), (mean, best)
 
-    step = jax.checkpoint(generation, prevent_cse=False) if rematerialise else generation  # pyright: ignore
+    step = jax.checkpoint(generation, prevent_cse=False) if rematerialise else generation
     (state, best), (means, bests) = jax.lax.scan(step, (run.state, run.best), (keys[1:], cuts, blocks))
     episode = Episode(run.start_mean, run.start_best, means, bests, task.f_opt)
     return Run(state, keys[0], run.start_mean, run.start_best, best), episode

@@ -19,6 +19,7 @@ from l2e import checkpoint
 from l2e._names import require
 from l2e._version import __version__
 from l2e.checkpoint import CheckpointError
+from l2e.meta import distributed
 from l2e.meta.train import Trainer, TrainInfo, TrainSpec, TrainState
 
 STATE, BEST, METRICS, CURVE = "state.safetensors", "best.safetensors", "metrics.jsonl", "curve.png"
@@ -55,29 +56,35 @@ def run(
     trainer = Trainer(spec)
     identity = {**facts, "seed": seed}
     state, hours = _resume(folder, trainer, identity, seed)
-    _cut_metrics(folder / METRICS, int(state.step))
+    writer = distributed.is_writer()
+    if writer:
+        _cut_metrics(folder / METRICS, int(state.step))
     began = time.monotonic()
 
     def save() -> None:
+        if not writer:
+            return
         spent = hours + (time.monotonic() - began) / 3600
         checkpoint.save_tree(folder / STATE, state, {"training": identity, "hours": spent})
         if np.isfinite(float(state.best_loss)):
             save_best(folder / BEST, trainer, state, {**identity, "hours": spent})
 
     last_save = began
-    with _interruptible() as interrupted, _bar(spec, state, console, show) as progress:
+    with _interruptible() as interrupted, _bar(spec, state, console, show and writer) as progress:
         try:
-            while int(state.step) < spec.steps and not interrupted():
+            while int(state.step) < spec.steps and not distributed.any_of(interrupted()):
                 state, info = trainer.advance(state)
-                _append(folder / METRICS, info)
+                if writer:
+                    _append(folder / METRICS, info)
                 progress(info)
                 if time.monotonic() - last_save > SAVE_SECONDS or info.best:
                     save()
                     last_save = time.monotonic()
         except KeyboardInterrupt:
-            _cut_metrics(folder / METRICS, int(state.step))
+            if writer:
+                _cut_metrics(folder / METRICS, int(state.step))
         save()
-    if (folder / METRICS).exists() and int(state.step):
+    if writer and int(state.step):
         draw_curve(folder)
     return Finished(int(state.step) >= spec.steps, state, folder)
 
@@ -137,12 +144,18 @@ def draw_curve(folder: Path) -> None:
 
 def _resume(folder: Path, trainer: Trainer, identity: dict[str, Any], seed: int) -> tuple[TrainState, float]:
     first = trainer.begin(jax.random.key(seed))
-    path = folder / STATE
+    if distributed.is_shared():
+        state, hours = _load(folder / STATE, trainer, identity, first) if distributed.is_writer() else (first, 0.0)
+        with trainer.precision():
+            return distributed.from_writer(state), hours
+    return _load(folder / STATE, trainer, identity, first)
+
+
+def _load(path: Path, trainer: Trainer, identity: dict[str, Any], first: TrainState) -> tuple[TrainState, float]:
     if not path.exists():
         return first, 0.0
     stored = checkpoint.load_facts(path)
     there = stored.get("training", {})
-    # Running longer is going on; whatever else differs makes it another training.
     different = sorted(name for name in identity if there.get(name) != identity[name])
     if different:
         raise CheckpointError(

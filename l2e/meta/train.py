@@ -14,13 +14,16 @@ import numpy as np
 import optax
 
 from l2e._types import Count, Key, Scalar
-from l2e.meta import _parts
+from l2e.meta import _parts, distributed
 from l2e.meta.estimators import AbstractGradientEstimator, Estimate
 from l2e.meta.guides import Guidance
 from l2e.meta.loss import MetaLoss, Trainee, Work, split_weights
 from l2e.meta.objectives import AbstractObjective, LogGap
 from l2e.meta.tasks import AbstractTaskDistribution
 from l2e.optimizer import AbstractOptimizer
+
+VALIDATION = LogGap("best", relative=False)
+"""What models are selected by: log10 of the final gap of the best value."""
 
 
 def _unchanged(optimizer: Any) -> Any:
@@ -62,7 +65,7 @@ class TrainSpec:
     validate_every: int = 25
     validation_batch: int = 4
     validation_seed: int = 1
-    validation_objective: AbstractObjective = LogGap("best", relative=False)
+    validation_objective: AbstractObjective = VALIDATION
     parallel: int = 1
     dtype: Literal["float32", "float64"] = "float32"
     rematerialise: bool = True
@@ -72,9 +75,8 @@ class TrainSpec:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.batch % self.parallel or self.validation_batch % self.parallel:
-            raise ValueError(
-                f"parallel must divide batch and validation_batch: {self.parallel}, {self.batch}, {self.validation_batch}"
-            )
+            sizes = f"{self.parallel}, {self.batch}, {self.validation_batch}"
+            raise ValueError(f"parallel must divide batch and validation_batch, got {sizes}")
 
     @property
     def update_rule(self) -> optax.GradientTransformation:
@@ -140,6 +142,9 @@ class Trainer:
         with self.precision():
             work = make_work(self.spec, jax.random.fold_in(key, 2**31 - 1), 0)
             carry = _first_carry(self.spec.estimator, self.loss, self.first_weights, work)
+            if carry is not None and distributed.is_shared():
+                name = type(self.spec.estimator).__name__
+                raise ValueError(f"{name} carries runs from step to step and cannot be shared between processes")
             zero = jnp.zeros((), jnp.int32)
             return TrainState(
                 weights=self.first_weights,
@@ -160,11 +165,19 @@ class Trainer:
         """One meta-step, and validation when it is due."""
         began = time.perf_counter()
         with self.precision():
-            state, estimate, norm = train_step(self.loss, self.spec.estimator, self.rule, state, self.work(state))
+            state, estimate, norm = self._step(state)
             info = _info(state, estimate, norm)
             if int(state.step) % self.spec.validate_every == 0 or int(state.step) == self.spec.steps:
                 state, info = self._validated(state, info)
         return state, info._replace(seconds=time.perf_counter() - began)
+
+    def _step(self, state: TrainState) -> tuple[TrainState, Estimate, Scalar]:
+        work = self.work(state)
+        if not distributed.is_shared():
+            return train_step(self.loss, self.spec.estimator, self.rule, state, work)
+        mine = distributed.share(work)
+        estimate, carry = own_estimate(self.loss, self.spec.estimator, state, mine)
+        return shared_update(self.rule, state, distributed.added(estimate), carry)
 
     def optimizer(self, weights: Any) -> AbstractOptimizer[Any]:
         """The optimizer with these weights, as it is deployed."""
@@ -179,7 +192,11 @@ class Trainer:
             loss = MetaLoss(rest, spec.tasks, spec.validation_objective, spec.generations)
             keys = jax.random.split(jax.random.key(spec.validation_seed), spec.tasks.families * spec.validation_batch)
             work = _grouped(spec, keys, spec.validation_batch, keys[0], 0.0)
-            return np.asarray(task_losses(loss, deployed, work)).reshape(spec.tasks.families, -1)
+            if distributed.is_shared():
+                losses = distributed.joined(task_losses(loss, deployed, distributed.share(work)))
+            else:
+                losses = np.asarray(task_losses(loss, deployed, work))
+            return losses.reshape(spec.tasks.families, -1)
 
     def _validated(self, state: TrainState, info: TrainInfo) -> tuple[TrainState, TrainInfo]:
         losses = self.validate(state.weights)
@@ -237,6 +254,18 @@ def train_step(
 ) -> tuple[TrainState, Estimate, Scalar]:
     """One meta-step: estimate, update, count."""
     estimate, carry = estimator(loss, state.weights, state.carry, work)
+    return apply(rule, state, estimate, carry)
+
+
+@eqx.filter_jit
+def own_estimate(loss: MetaLoss, estimator: AbstractGradientEstimator, state: TrainState, work: Work) -> Any:
+    """What one of several processes contributes to a step."""
+    return estimator(loss, state.weights, state.carry, work)
+
+
+@eqx.filter_jit
+def shared_update(rule: Any, state: TrainState, estimate: Estimate, carry: Any) -> tuple[TrainState, Estimate, Scalar]:
+    """The rest of a step, the same on all processes."""
     return apply(rule, state, estimate, carry)
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from l2e._types import Key
-from l2e.nn.spectral import SpectralLinear
+from l2e.nn.spectral import WEIGHTS, SpectralLinear
 
 
 class ParallelSelective(eqx.Module):
@@ -38,8 +38,8 @@ class ParallelSelective(eqx.Module):
         self.parameters = SpectralLinear(size, 2 * size, coefficient=coefficient, key=first)
         self.passthrough = SpectralLinear(size, size, coefficient=coefficient, key=second)
         self.gate = SpectralLinear(size, size, coefficient=coefficient, key=third)
-        self.scale = jnp.ones((size,))
-        self.shift = jnp.zeros((size,))
+        self.scale = jnp.ones((size,), WEIGHTS)
+        self.shift = jnp.zeros((size,), WEIGHTS)
 
     def __call__(self, tokens: Float[Array, "... size"]) -> Float[Array, "... size"]:
         timescale, transform = jnp.split(self.parameters(tokens), 2, axis=-1)

@@ -18,6 +18,9 @@ from l2e._types import Key, Scalar
 SQUARINGS = 5
 """How often the Gram matrix is squared in `spectral_bound`."""
 
+WEIGHTS = jnp.float32
+"""The dtype of all first weights, so that a key means the same weights whether float64 is on or off."""
+
 Module = TypeVar("Module")
 
 
@@ -76,8 +79,8 @@ class SpectralLinear(eqx.Module):
         use_bias: bool = True,
         key: Key,
     ):
-        self.weight = jax.random.normal(key, (outputs, inputs)) * (gain / math.sqrt(inputs))
-        self.bias = jnp.zeros((outputs,)) if use_bias else None
+        self.weight = jax.random.normal(key, (outputs, inputs), WEIGHTS) * (gain / math.sqrt(inputs))
+        self.bias = jnp.zeros((outputs,), WEIGHTS) if use_bias else None
         self.coefficient = coefficient
 
     @property

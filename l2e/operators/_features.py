@@ -77,5 +77,5 @@ def random_differences(key: Key, points: Points) -> Points:
     It scales and turns with the population, so it needs no step size of its own; the two may coincide.
     """
     n = points.shape[0]
-    first, second = jax.random.randint(key, (2, n), 0, n)
+    first, second = jax.random.randint(key, (2, n), 0, n, jnp.int32)
     return points[first] - points[second]

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from l2e._types import Key, Points, Values
-from l2e.nn import as_dtype
+from l2e.nn import WEIGHTS, as_dtype
 from l2e.operator import AbstractOperator
 from l2e.operators._features import random_differences, ranking, spread, value_tokens
 
@@ -65,15 +65,15 @@ class AttentionMLP(AbstractOperator):
     ):
         keys = jax.random.split(key, 6)
         n, d = population_size, dimension
-        self.pair_logits = SHARPNESS * jax.random.normal(keys[0], (n, n))
-        self.query = jax.random.normal(keys[1], (width, 3))
-        self.key = jax.random.normal(keys[2], (width, 3))
-        self.fusion_logits = jnp.zeros((2,))
-        self.hidden = jax.random.normal(keys[3], (d, d + 1)) / math.sqrt(d)
-        self.output = jax.random.normal(keys[4], (d, d + 1)) / math.sqrt(d)
-        towards = MOVE * jax.random.normal(keys[5], (n,))
-        self.row_scales = jnp.stack([1 - towards, towards, jnp.zeros((n,))])
-        self.noise_scales = jnp.full((n,), NOISE) if noise else None
+        self.pair_logits = SHARPNESS * jax.random.normal(keys[0], (n, n), WEIGHTS)
+        self.query = jax.random.normal(keys[1], (width, 3), WEIGHTS)
+        self.key = jax.random.normal(keys[2], (width, 3), WEIGHTS)
+        self.fusion_logits = jnp.zeros((2,), WEIGHTS)
+        self.hidden = jax.random.normal(keys[3], (d, d + 1), WEIGHTS) / math.sqrt(d)
+        self.output = jax.random.normal(keys[4], (d, d + 1), WEIGHTS) / math.sqrt(d)
+        towards = MOVE * jax.random.normal(keys[5], (n,), WEIGHTS)
+        self.row_scales = jnp.stack([1 - towards, towards, jnp.zeros((n,), WEIGHTS)])
+        self.noise_scales = jnp.full((n,), NOISE, WEIGHTS) if noise else None
         self.absolute = absolute
 
     def __call__(self, points: Points, values: Values, key: Key) -> Points:

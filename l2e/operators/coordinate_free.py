@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from l2e._types import Key, Points, Values
-from l2e.nn import SpectralLinear, as_dtype
+from l2e.nn import WEIGHTS, SpectralLinear, as_dtype
 from l2e.operator import AbstractOperator
 from l2e.operators._features import STATISTICS, random_differences, ranking, spread, statistics, value_tokens
 
@@ -54,9 +54,9 @@ class CoordinateFree(AbstractOperator):
         self.query = linear(individual, width, 2)
         self.key = linear(individual, width, 3)
         rates = linear(individual, 2, 4, gain=0.1)
-        self.rates = eqx.tree_at(lambda part: part.bias, rates, jnp.asarray(FIRST_RATES))
+        self.rates = eqx.tree_at(lambda part: part.bias, rates, jnp.asarray(FIRST_RATES, WEIGHTS))
         self.step_head = linear(width, 1, 5, gain=0.1)
-        self.sharpness = jnp.asarray(FIRST_SHARPNESS)
+        self.sharpness = jnp.asarray(FIRST_SHARPNESS, WEIGHTS)
         self.noise = noise
 
     def __call__(self, points: Points, values: Values, key: Key) -> Points:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from l2e._types import Key, Points, Scalar, Values
-from l2e.nn import ParallelSelective, Router, SelfAttention, SpectralLinear, as_dtype
+from l2e.nn import WEIGHTS, ParallelSelective, Router, SelfAttention, SpectralLinear, as_dtype
 from l2e.operator import AbstractOperator
 from l2e.operators._features import STATISTICS, random_differences, ranking, spread, statistics, value_tokens
 
@@ -70,7 +70,7 @@ class StructuredMamba(AbstractOperator):
         self.selective_head = linear(width, dimension, 4)
         self.attention_head = linear(width, dimension, 5)
         self.noise_head = linear(width, 1, 6) if noise else None
-        self.step = jnp.asarray(FIRST_STEP)
+        self.step = jnp.asarray(FIRST_STEP, WEIGHTS)
         self.absolute = absolute
 
     def __call__(self, points: Points, values: Values, key: Key) -> Points:

@@ -12,6 +12,7 @@ from l2e._space import box
 from l2e.meta import AntitheticES, FullBPTT, FunctionTasks, NormalisedImprovement, PersistentES, TruncatedBPTT
 from l2e.meta.evolution import tied_like
 from l2e.meta.loss import MetaLoss, Trainee, Work, split_weights
+from l2e.meta.rollout import advance
 from l2e.problem import JAXFunction
 
 GENERATIONS = 4
@@ -41,9 +42,13 @@ def vector(tree):
     return np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(tree)])
 
 
+@eqx.filter_jit
+def compiled(estimator, loss, weights, given):
+    return estimator(loss, weights, estimator.init(loss, weights, given), given)[0]
+
+
 def estimated(estimator, loss, weights, given):
-    estimate, _ = eqx.filter_jit(estimator)(loss, weights, estimator.init(loss, weights, given), given)
-    return estimate
+    return compiled(estimator, loss, weights, given)
 
 
 def test_full_back_propagation_is_the_mean_of_the_tasks_gradients():
@@ -51,11 +56,8 @@ def test_full_back_propagation_is_the_mean_of_the_tasks_gradients():
         loss, weights = setting((bowl, lambda x: jnp.sum(x**4)))
         given = work(2, 3)
         gradient, mean = estimated(FullBPTT(clip=float("inf")), loss, weights, given).mean()
-        pairs = [
-            jax.value_and_grad(loss)(weights, jnp.asarray(family), key, 0.0)
-            for family in range(2)
-            for key in given.keys[family]
-        ]
+        single = jax.jit(jax.value_and_grad(lambda w, family, key: loss(w, family, key, 0.0)))
+        pairs = [single(weights, jnp.asarray(family), key) for family in range(2) for key in given.keys[family]]
     np.testing.assert_allclose(mean, np.mean([value for value, _ in pairs]), rtol=1e-10)
     np.testing.assert_allclose(vector(gradient), np.mean([vector(g) for _, g in pairs], axis=0), rtol=1e-9)
 
@@ -114,7 +116,7 @@ def test_persistent_es_is_unbiased_and_restarts():
         key = jax.random.key(0)
         same = Work(jnp.zeros(1, jnp.int32), jnp.broadcast_to(key, (1, particles)), key, jnp.zeros(()))
         estimator = PersistentES(length, 0.003, clip=float("inf"))
-        carry = estimator.init(loss, weights, same)
+        carry = eqx.filter_jit(estimator.init)(loss, weights, same)
         carry = eqx.tree_at(lambda c: c.age, carry, jnp.zeros_like(carry.age))
         total = 0.0
         step = eqx.filter_jit(estimator)
@@ -125,14 +127,12 @@ def test_persistent_es_is_unbiased_and_restarts():
 
         def truth(w):
             # the same episode in two pieces, as the estimator sees it
-            from l2e.meta.rollout import advance
-
             task, run = loss.start(w, 0, key, 0.0)
             run, first = advance(loss.optimizer(w, task, 0.0), task, run, length)
             _, second = advance(loss.optimizer(w, task, 0.0), task, run, length)
             return loss.objective(first) + loss.objective(second)
 
-        exact = vector(jax.grad(truth)(weights))
+        exact = vector(jax.jit(jax.grad(truth))(weights))
     np.testing.assert_allclose(total, exact, atol=0.15 * np.linalg.norm(exact))
     assert (np.asarray(carry.age) == 0).all()
     assert not vector(carry.noise).any()

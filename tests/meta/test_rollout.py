@@ -62,8 +62,8 @@ def directional(loss, weights, key, moves=lambda name: True):
     def along(t):
         return loss(jax.tree.map(lambda leaf, d: leaf + t * d, weights, direction), 0, key, 0.0)
 
-    value, step = jax.jit(along), 1e-6
-    return float(jax.jit(jax.grad(along))(0.0)), float((value(step) - value(-step)) / (2 * step))
+    both, step = jax.jit(jax.value_and_grad(along)), 1e-6  # one compilation for both
+    return float(both(0.0)[1]), float((both(step)[0] - both(-step)[0]) / (2 * step))
 
 
 def grad(loss, weights, cut_every=None):
@@ -80,7 +80,7 @@ def blind(optimizer, kind):
     return eqx.tree_at(lambda o: o.schedule.operators, optimizer, blinded)
 
 
-@pytest.mark.parametrize(("kind", "schedule"), [("base", "unshared"), ("mamba", "unshared"), ("base", "staged")])
+@pytest.mark.parametrize(("kind", "schedule"), [("base", "unshared"), ("mamba", "unshared")])
 def test_gradient_of_an_episode_is_that_of_central_differences(kind, schedule):
     closed = (".query", ".key") if kind == "base" else (".embedding.weight", ".router")
     with jax.enable_x64(True):
@@ -94,7 +94,7 @@ def test_gradient_of_an_episode_is_that_of_central_differences(kind, schedule):
 def test_a_soft_gate_is_unrolled_with_its_second_round():
     with jax.enable_x64(True):
         loss, weights = meta_loss(l2e("base", "unshared", SoftGate()))
-        episode = loss.episode(weights, 0, KEY, 0.0)
+        episode = jax.jit(lambda w: loss.episode(w, 0, KEY, 0.0))(weights)
         gradient = grad(loss, weights)
     assert episode.mean.shape == (GENERATIONS,)
     scales = gradient.optimizer.schedule.operators.row_scales
@@ -109,12 +109,11 @@ def test_gradient_of_any_other_optimizer():
     assert abs(exact) > 1e-3
 
 
-@pytest.mark.parametrize("kind", ["base", "mamba"])
-def test_rematerialisation_changes_nothing(kind):
+def test_rematerialisation_changes_nothing():
     with jax.enable_x64(True):
         gradients = []
         for rematerialise in (True, False):
-            loss, weights = meta_loss(l2e(kind), rematerialise=rematerialise)
+            loss, weights = meta_loss(l2e(), rematerialise=rematerialise)
             gradients.append(grad(loss, weights))
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12), *gradients)
 
@@ -124,13 +123,13 @@ def test_scanned_weights_are_the_indexed_ones():
     with jax.enable_x64(True):
         optimizer = l2e()
         task = smooth_tasks().of(jnp.asarray(0), KEY)
-        episode = rollout(optimizer, task, KEY, GENERATIONS)
-        init_key, key, _ = jax.random.split(KEY, 3)
-        state = optimizer.init(task.space, init_key)
-        state = optimizer.tell(state, task.evaluate(optimizer.ask(state)))
+        episode = jax.jit(lambda key: rollout(optimizer, task, key, GENERATIONS))(KEY)
+        init_key, _, _ = jax.random.split(KEY, 3)
+        step = jax.jit(lambda state: optimizer.tell(state, task.evaluate(optimizer.ask(state))))
+        state = step(optimizer.init(task.space, init_key))
         means = []
         for _ in range(GENERATIONS):
-            state = optimizer.tell(state, task.evaluate(optimizer.ask(state)))
+            state = step(state)
             means.append(float(state.values.mean()))
         np.testing.assert_allclose(episode.mean, means, rtol=1e-10)
 
@@ -163,15 +162,17 @@ def test_segments_do_not_see_each_other():
         short = MetaLoss(loss.rest, loss.tasks, loss.objective, 1)
         cut = grad(loss, weights, 1)
         alone = grad(short, weights)
-    first = cut.optimizer.schedule.operators.row_scales[0]
+    first = np.asarray(cut.optimizer.schedule.operators.row_scales)[0]
     assert np.abs(first).max() > 0
     # later populations keep individuals of the first generation, but no gradient flows back to it
-    np.testing.assert_allclose(first * GENERATIONS, alone.optimizer.schedule.operators.row_scales[0], rtol=1e-9)
+    np.testing.assert_allclose(
+        first * GENERATIONS, np.asarray(alone.optimizer.schedule.operators.row_scales)[0], rtol=1e-9
+    )
 
 
 def test_padded_and_classical_optimizers_can_be_unrolled():
     task = RandomBBOBTasks([1], 4).sample(KEY)
-    episode = jax.jit(lambda key: rollout(CMAES(), task, key, 30))(KEY)
+    episode = jax.jit(lambda key: rollout(CMAES(8), task, key, 30))(KEY)
     assert episode.mean.shape == (30,)
     assert float(episode.best[-1]) < float(episode.start_best)
     assert (np.diff(episode.best) <= 0).all()

@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from rich.console import Console
-from toy import toy
+from toy import shifted_bowls, toy
 
+from l2e._space import box
 from l2e.checkpoint import CheckpointError, load_facts, load_tree, save_tree
 from l2e.meta import (
     AntitheticES,
@@ -19,7 +20,6 @@ from l2e.meta import (
     FunctionTasks,
     LogGap,
     PersistentES,
-    RandomBBOBTasks,
     TrainSpec,
     train,
 )
@@ -30,12 +30,13 @@ from l2e.optimizers.random_search import RandomSearch
 from l2e.problem import JAXFunction
 
 KEY = jax.random.key(5)
+BOWLS = shifted_bowls()
 
 
 def spec(**changes):
     given = {
         "optimizer": toy(),
-        "tasks": RandomBBOBTasks([1], 3),
+        "tasks": BOWLS,
         "objective": LogGap(),
         "estimator": FullBPTT(),
         "steps": 6,
@@ -56,14 +57,11 @@ def same(first, second):
 
 
 def last(states):
-    state = None
-    for state, _ in states:
-        pass
-    return state
+    return list(states)[-1][0]
 
 
 def test_training_improves_a_held_out_task():
-    training = spec(steps=60, batch=4, validation_batch=4)
+    training = spec(steps=60)
     trainer = Trainer(training)
     before = trainer.validate(trainer.first_weights).mean()
     state = last(train(training, KEY))
@@ -78,10 +76,7 @@ def test_training_improves_a_held_out_task():
 def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, estimator):
     training = spec(estimator=estimator)
     whole = last(train(training, KEY))
-    half = None
-    for half, info in train(training, KEY):
-        if info.step == 3:
-            break
+    half = next(state for state, info in train(training, KEY) if info.step == 3)
     save_tree(tmp_path / "half.safetensors", half)
     loaded = load_tree(tmp_path / "half.safetensors", Trainer(training).begin(jax.random.key(0)))
     same(loaded, half)
@@ -89,15 +84,13 @@ def test_interrupted_and_resumed_equals_uninterrupted(tmp_path, estimator):
 
 
 def test_the_key_decides_everything():
-    same(last(train(spec(steps=2), KEY)), last(train(spec(steps=2), KEY)))
-    other = last(train(spec(steps=2), jax.random.key(6)))
-    assert not np.array_equal(
-        other.weights.optimizer.weights, last(train(spec(steps=2), KEY)).weights.optimizer.weights
-    )
+    first, again, other = (last(train(spec(steps=2), key)) for key in (KEY, KEY, jax.random.key(6)))
+    same(first, again)
+    assert not np.array_equal(first.weights.optimizer.weights, other.weights.optimizer.weights)
 
 
 def test_the_step_is_compiled_once():
-    training = spec(steps=4)
+    training = spec(steps=4, batch=3)
     before = train_step._cached._cache_size()
     for _ in train(training, KEY):
         pass
@@ -111,9 +104,7 @@ def test_float64_when_asked():
 
 
 def test_a_step_without_a_finite_task_moves_nothing():
-    broken = FunctionTasks(
-        [JAXFunction(lambda x: jnp.sum(jnp.sqrt(x - 100.0)), RandomBBOBTasks([1], 3).sample(KEY).space)], [0.0]
-    )
+    broken = FunctionTasks([JAXFunction(lambda x: jnp.sum(jnp.sqrt(x - 100.0)), box([(-2, 2)] * 3))], [0.0])
     states = list(train(spec(tasks=broken, steps=2, validate_every=9), KEY))
     for state, info in states:
         assert info.skipped == 2

@@ -1,11 +1,16 @@
 """A tiny learned optimizer: individuals move towards a weighted mean of the population, better ones replace."""
 
+import functools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from l2e._space import Box
+from l2e.meta import FunctionTasks
 from l2e.optimizer import AbstractOptimizer
+from l2e.problem import AbstractTraceableProblem
 
 
 class ToyState(eqx.Module):
@@ -49,3 +54,22 @@ class Toy(AbstractOptimizer[ToyState]):
 
 def toy(greedy=True, dtype=jnp.float32, size=12):
     return Toy(jnp.asarray([0.1, 0.1, 0.05], dtype), size=size, greedy=greedy)
+
+
+class Bowl(AbstractTraceableProblem):
+    space: Box
+    centre: jax.Array
+    power: int = eqx.field(static=True)
+
+    def evaluate(self, points, key=None):
+        return jnp.sum(jnp.abs(points - self.centre) ** self.power, axis=1)
+
+
+def shifted_bowls(families=1):
+    """Fresh bowls: quadratic, quartic, ... around random centres."""
+
+    def draw(family, key):
+        space = Box(jnp.full(3, -2.0), jnp.full(3, 2.0))
+        return Bowl(space, jax.random.uniform(key, (3,), minval=-1, maxval=1), 2 + 2 * family)
+
+    return FunctionTasks([functools.partial(draw, family) for family in range(families)], [0.0] * families)

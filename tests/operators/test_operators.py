@@ -104,6 +104,24 @@ def test_the_points_decide_the_dtype(operator, population) -> None:
         assert propose(wide, points, values, KEY).dtype == jnp.float32
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda key: AttentionMLP(N, D, key=key),
+        lambda key: StructuredMamba(D, width=8, key=key),
+        lambda key: CoordinateFree(width=8, key=key),
+    ],
+    ids=["attention-mlp", "mamba", "coordinate-free"],
+)
+def test_a_key_means_the_same_weights_in_float64(make) -> None:
+    narrow = make(KEY)
+    with _runtime.float64():
+        wide = make(KEY)
+    for a, b in zip(jax.tree.leaves(narrow), jax.tree.leaves(wide), strict=True):
+        assert a.dtype == b.dtype == jnp.float32
+        np.testing.assert_array_equal(a, b)
+
+
 def test_every_weight_has_a_gradient_and_values_have_none(differentiated, population) -> None:
     by_operator, by_points, by_values = gradient((differentiated, *population), KEY)
     assert all(np.abs(leaf).max() > 0 for leaf in jax.tree.leaves((by_operator, by_points)))
