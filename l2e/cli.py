@@ -216,7 +216,7 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
     local = [path.parent for folder in folders for path in sorted(folder.rglob(store.BEST))]
     table = Table(box=None, pad_edge=False)
     for heading in ("model", "what it is", "trained", "validation", "score"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for name in [*store.shipped(), *local]:
         card = store.card(name)
         facts = card.facts

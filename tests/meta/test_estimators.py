@@ -51,28 +51,27 @@ def estimated(estimator, loss, weights, given):
     return compiled(estimator, loss, weights, given)
 
 
-def test_full_back_propagation_is_the_mean_of_the_tasks_gradients():
+def test_full_back_propagation_is_the_mean_of_the_tasks_gradients_clipped_one_by_one():
     with jax.enable_x64(True):
         loss, weights = setting((bowl, lambda x: jnp.sum(x**4)))
         given = work(2, 3)
-        gradient, mean = estimated(FullBPTT(clip=float("inf")), loss, weights, given).mean()
-        single = jax.jit(jax.value_and_grad(lambda w, family, key: loss(w, family, key, 0.0)))
-        pairs = [single(weights, jnp.asarray(family), key) for family in range(2) for key in given.keys[family]]
-    np.testing.assert_allclose(mean, np.mean([value for value, _ in pairs]), rtol=1e-10)
-    np.testing.assert_allclose(vector(gradient), np.mean([vector(g) for _, g in pairs], axis=0), rtol=1e-9)
-
-
-def test_clipping_is_per_task():
-    with jax.enable_x64(True):
-        loss, weights = setting()
-        given = work(1, 4)
         free = estimated(FullBPTT(clip=float("inf")), loss, weights, given)
-        tight = estimated(FullBPTT(clip=1e-3), loss, weights, given)
+        single = jax.jit(jax.value_and_grad(lambda w, family, key: loss(w, family, key, 0.0)))
+        tasks = [(family, key) for family in range(2) for key in given.keys[family]]
+        values, gradients = zip(*[single(weights, jnp.asarray(f), key) for f, key in tasks], strict=True)
+        mean_gradient, mean = free.mean()
+        one_by_one = np.stack([vector(gradient) for gradient in gradients])
+        norms = np.linalg.norm(one_by_one, axis=1)
+        limit = float(np.sort(norms)[3] + np.sort(norms)[2]) / 2
+        tight = estimated(FullBPTT(clip=limit), loss, weights, given)
         clipped = vector(tight.mean()[0])
+    np.testing.assert_allclose(mean, np.mean(values), rtol=1e-10)
+    np.testing.assert_allclose(vector(mean_gradient), one_by_one.mean(axis=0), rtol=1e-9)
     assert float(free.clipped) == 0
-    assert float(tight.clipped) == 4
-    assert np.linalg.norm(clipped) <= 1e-3 * (1 + 1e-9)
-    assert float(free.norm) == pytest.approx(float(tight.norm))
+    assert float(tight.clipped) == 3
+    factors = np.minimum(1, limit / norms)
+    np.testing.assert_allclose(clipped, (factors[:, None] * one_by_one).mean(axis=0), rtol=1e-9)
+    assert float(tight.norm) == pytest.approx(norms.sum())
 
 
 @pytest.mark.parametrize(
@@ -85,8 +84,8 @@ def test_a_task_that_is_not_finite_is_counted_and_does_no_harm(estimator):
         loss, weights = setting((bowl, broken))
         given = work(2, 1)
         estimate = estimated(estimator, loss, weights, given)
-        alone = Work(given.families[:1], given.keys[:1], given.step_key, given.strength)
-        good = estimated(estimator, loss, weights, alone)
+        twice = Work(jnp.zeros(2, jnp.int32), given.keys[jnp.asarray([0, 0])], given.step_key, given.strength)
+        good = estimated(estimator, loss, weights, twice)  # the good task twice: its mean is that of one
         means = [vector(part.mean()[0]) for part in (estimate, good)]
     assert float(estimate.skipped) == 1
     assert float(estimate.counted) == 1

@@ -1,0 +1,105 @@
+"""From a training file to a model that searches: train, list, load, minimise, ship."""
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+
+import l2e
+from l2e import models
+from l2e._names import UnknownNameError
+from l2e.checkpoint import CheckpointError, load_facts, save_tree
+from l2e.cli import main
+
+TRAINING = """
+[optimizer]
+operator = "base"
+population_size = 10
+schedule = "unshared"
+width = 4
+[tasks]
+functions = [1]
+dimension = 2
+[estimator]
+kind = "truncated"
+length = 2
+[training]
+steps = 2
+generations = 4
+validate_every = 1
+validation_batch = 1
+"""
+
+
+def command(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(list(arguments))
+    return int(caught.value.code or 0)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    (folder / "tiny.toml").write_text(TRAINING)
+    assert command("train", str(folder / "tiny.toml"), "--out", str(folder / "tiny"), "--no-progress") == 0
+    return folder / "tiny"
+
+
+def test_a_training_leaves_a_model_metrics_and_a_picture(trained) -> None:
+    assert {path.name for path in trained.iterdir()} >= {
+        "best.safetensors",
+        "state.safetensors",
+        "metrics.jsonl",
+        "curve.png",
+    }
+    card = models.card(trained)
+    assert (card.dimension, card.evaluations) == (2, 50)
+    assert card.facts["steps"] == 2
+
+
+def test_a_model_is_a_method_by_path_and_as_an_object(trained) -> None:
+    problem = l2e.problems.bbob(function=1, instance=1, dimension=2)
+    by_path = l2e.minimize(problem, method=str(trained), budget=50, rng=0)
+    by_object = l2e.minimize(problem, method=l2e.load(trained), budget=50, rng=0)
+    np.testing.assert_array_equal(by_path.x, by_object.x)
+    assert by_path.nfev == 50
+    with pytest.raises(ValueError, match="works in 2 dimensions, not in 3"):
+        l2e.minimize(lambda x: 0.0, bounds=[(-1, 1)] * 3, method=str(trained), budget=50)
+
+
+def test_shipped_weights_are_half_as_large_and_search_alike(trained, tmp_path) -> None:
+    target = tmp_path / "tiny-2d.safetensors"
+    models.ship(trained, target, {"score": {"geometric_mean": 1.0, "suite": "none"}})
+    assert load_facts(target)["stored"] == "float16"
+    assert target.with_suffix(".card.json").is_file()
+    full, half = jax.tree.leaves(l2e.load(trained)), jax.tree.leaves(l2e.load(target))
+    for a, b in zip(full, half, strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+        np.testing.assert_allclose(np.asarray(a, float), np.asarray(b, float), rtol=2e-3, atol=1e-3)
+
+
+def test_models_are_listed(trained, capsys) -> None:
+    assert command("models", str(trained.parent)) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "L2E, base" in text
+    assert "1 of 2 steps" in text or "2 of 2 steps" in text
+
+
+def test_what_is_no_model_is_refused(trained, tmp_path) -> None:
+    with pytest.raises(UnknownNameError, match="allowed"):
+        l2e.load("l2e-bose-10d")
+    other = tmp_path / "other.safetensors"
+    save_tree(other, {"a": np.zeros(2)})
+    with pytest.raises(CheckpointError, match="does not hold a trained L2E"):
+        l2e.load(other)
+    damaged = tmp_path / "damaged.safetensors"
+    damaged.write_bytes((trained / "best.safetensors").read_bytes()[:-9])
+    with pytest.raises(CheckpointError, match="damaged"):
+        l2e.load(damaged)
+
+
+def test_another_training_in_the_same_folder_is_refused(trained, tmp_path, capsys) -> None:
+    (tmp_path / "other.toml").write_text(TRAINING.replace("length = 2", "length = 4"))
+    assert command("train", str(tmp_path / "other.toml"), "--out", str(trained), "--no-progress") == 2
+    assert "another training" in " ".join(capsys.readouterr().err.split())
