@@ -1,6 +1,24 @@
-"""Shared by all tests: compilations are kept inside the repository folder, not in the home of whoever runs them."""
+"""Shared by all tests: where compilations are kept, and that a long run does not hold all of them."""
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
+import jax
+import pytest
+
 os.environ.setdefault("L2E_CACHE_DIR", str(Path(__file__).parent.parent / ".pytest_cache" / "xla"))
+
+MAPS = Path("/proc/self/maps")
+MOST_MAPS = 20_000
+"""Each compiled program takes memory maps of the process, of which Linux allows 65,530; at the limit XLA aborts."""
+
+
+@pytest.fixture(autouse=True)
+def forget_compilations() -> Iterator[None]:
+    """Drop the programs compiled so far when there are many; those needed again are read from the disk."""
+    yield
+    if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
+        jax.clear_caches()
+        gc.collect()

@@ -98,15 +98,19 @@ def test_small_batches_and_padded_batches_are_the_same_run() -> None:
     space, key = box([(-5, 5)] * 3), jax.random.key(2)
     small = Driver(CMAES(8, 64, restarts="ipop"), space, key)
     optimizer = CMAES(8, 64, restarts="ipop")
+    ask, tell = (
+        jax.jit(lambda state: optimizer.ask(state)),
+        jax.jit(lambda state, values: optimizer.tell(state, values)),
+    )
     with _runtime.float64():
         state = optimizer.init(space, key)
         for _ in range(20):
-            points = np.asarray(optimizer.ask(state))
+            points = np.asarray(ask(state))
             assert points.shape == (64, 3)
             np.testing.assert_allclose(small.ask(), points[:8], rtol=1e-9)
             values = (points**2).sum(axis=1)
             small.tell(values[:8])
-            state = optimizer.tell(state, jnp.where(jnp.arange(64) < 8, values, jnp.inf))
+            state = tell(state, jnp.where(jnp.arange(64) < 8, values, jnp.inf))
 
 
 def test_ipop_doubles_and_bipop_balances() -> None:
