@@ -103,7 +103,10 @@ def main() -> None:
     runs["l2e cmaes, 100 vmapped runs"] = functools.partial(vmapped, evaluations)
     for run in runs.values():
         run(0)
-    times = {name: [cpu_per_evaluation(run, seed) for seed in range(arguments.repeats)] for name, run in runs.items()}
+    times = {name: [] for name in runs}
+    for seed in range(arguments.repeats):
+        for name, run in runs.items():
+            times[name].append(cpu_per_evaluation(run, seed))
     reference = np.median(times["pycma"])
     print(f"CPU us per evaluation, {DIMENSION}-D, {evaluations} evaluations, median of {arguments.repeats}")
     for name, values in times.items():

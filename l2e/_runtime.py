@@ -144,27 +144,44 @@ def layout(tree: Any) -> Static:
 
 
 def pack(tree: Any) -> list[Any]:
-    """All leaves of a pytree of arrays in one vector per dtype.
+    """All leaves of a pytree of arrays in one vector per dtype; small integers and booleans share one of int32.
 
     Calling a compiled function costs microseconds per argument and result, and many more when they are modules, which
-    are taken apart and put together in Python at each call. Three vectors are cheap.
+    are taken apart and put together in Python at each call. Two vectors are cheap.
     """
     leaves = [jax.random.key_data(leaf) if is_key(leaf) else leaf for leaf in jax.tree.leaves(tree)]
-    dtypes = sorted({str(leaf.dtype) for leaf in leaves})
-    return [jnp.concatenate([leaf.ravel() for leaf in leaves if str(leaf.dtype) == dtype]) for dtype in dtypes]
+    lanes = sorted({_lane(str(leaf.dtype)) for leaf in leaves})
+    words = [_to_lane(leaf.ravel()) for leaf in leaves]
+    return [jnp.concatenate([word for word in words if str(word.dtype) == lane]) for lane in lanes]
 
 
 def unpack(vectors: list[Any], plan: Static) -> Any:
     """The pytree again after `pack`, by its `layout`."""
     structure, shapes, dtypes, are_keys = plan.facts
-    taken = dict.fromkeys(dtypes, 0)
-    by_dtype = dict(zip(sorted(taken), vectors, strict=True))
+    taken = dict.fromkeys((_lane(dtype) for dtype in dtypes), 0)
+    by_lane = dict(zip(sorted(taken), vectors, strict=True))
     leaves = []
     for shape, dtype, keyed in zip(shapes, dtypes, are_keys, strict=True):
-        start, taken[dtype] = taken[dtype], taken[dtype] + math.prod(shape)
-        leaf = by_dtype[dtype][start : taken[dtype]].reshape(shape)
+        lane = _lane(dtype)
+        start, taken[lane] = taken[lane], taken[lane] + math.prod(shape)
+        leaf = _from_lane(by_lane[lane][start : taken[lane]], dtype).reshape(shape)
         leaves.append(jax.random.wrap_key_data(leaf, impl=IMPLEMENTATION) if keyed else leaf)
     return jax.tree.unflatten(structure, leaves)
+
+
+def _lane(dtype: str) -> str:
+    """The dtype of the vector that holds leaves of this dtype."""
+    return "int32" if dtype in ("int32", "uint32", "bool") else dtype
+
+
+def _to_lane(leaf: jax.Array) -> jax.Array:
+    if leaf.dtype == jnp.uint32:
+        return jax.lax.bitcast_convert_type(leaf, jnp.int32)
+    return leaf.astype(_lane(str(leaf.dtype)))
+
+
+def _from_lane(leaf: jax.Array, dtype: str) -> jax.Array:
+    return jax.lax.bitcast_convert_type(leaf, jnp.uint32) if dtype == "uint32" else leaf.astype(dtype)
 
 
 def is_key(leaf: Any) -> bool:

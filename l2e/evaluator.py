@@ -191,7 +191,7 @@ class Evaluator:
             raise self.stop
         if batch.ndim != 2 or batch.shape[1] != self._lower.size:
             raise ValueError(f"points must have shape (n, {self._lower.size}), got {batch.shape}")
-        if not ((batch >= self._lower) & (batch <= self._upper)).all():
+        if not ((batch >= self._lower).all() and (batch <= self._upper).all()):
             raise ValueError("a point to evaluate is outside the box or not a number")
         if self._max_seconds is not None and self._deadline is None:
             self._deadline = time.monotonic() + self._max_seconds

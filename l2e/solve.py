@@ -84,13 +84,14 @@ def _ask(static: _runtime.Static, layout: _runtime.Static, arrays: Any, packed: 
 def _advance(static: _runtime.Static, layout: _runtime.Static, arrays: Any, packed: Any, values: Any) -> Any:
     optimizer = _runtime.join(arrays, static)
     state = optimizer.tell(_runtime.unpack(packed, layout), values)
-    return _runtime.pack(state), *_batch(optimizer, state)
+    return _runtime.pack(state), _batch(optimizer, state)
 
 
 def _batch(optimizer: AbstractOptimizer[Any], state: Any) -> Any:
-    """The next points, and how many are wanted, 0 once converged."""
+    """The next points, and below them a row of how many are wanted, 0 once converged: one array costs less than two."""
     wanted = jnp.where(optimizer.converged(state), 0, optimizer.wanted(state))
-    return optimizer.ask(state), wanted
+    points = optimizer.ask(state)
+    return jnp.concatenate([points, jnp.full((1, points.shape[1]), wanted, points.dtype)])
 
 
 class Driver:
@@ -139,40 +140,43 @@ class Driver:
 
     def tell(self, values: np.ndarray) -> None:
         """Give the values of the batch, `+inf` for failed ones; a shorter vector counts as `+inf` at its end."""
-        padded = np.full(self._rows, np.inf)
-        padded[: len(values)] = values
+        padded = np.asarray(values, dtype=np.float64)
+        if len(padded) < self._rows:
+            padded = np.append(padded, np.full(self._rows - len(padded), np.inf))
         with _runtime.float64():
-            self._packed, points, wanted = _advance(self._static, self._layout, self._arrays, self._packed, padded)
-        self._settle(points, wanted)
+            self._packed, batch = _advance(self._static, self._layout, self._arrays, self._packed, padded)
+        self._settle(batch)
 
     def restore(self, state: Any) -> None:
         """Go on from this state of the same optimizer."""
         with _runtime.float64():
-            state = jax.tree.map(jnp.asarray, state)
+            state = jax.tree.map(lambda leaf: leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf), state)
             self._packed, self._layout = _pack(state), _runtime.layout(state)
-            points, wanted = _ask(self._static, self._layout, self._arrays, self._packed)
-        self._settle(points, wanted)
+            batch = _ask(self._static, self._layout, self._arrays, self._packed)
+        self._settle(batch)
 
     def _fit(self, optimizer: AbstractOptimizer[Any]) -> None:
         self.optimizer = optimizer
-        self._arrays, self._static = _runtime.split(optimizer)
+        arrays, self._static = _runtime.split(optimizer)
+        with _runtime.float64():
+            self._arrays = [jnp.asarray(array) for array in arrays]  # here, not again at each call
 
-    def _settle(self, points: Any, wanted: Any) -> None:
-        count = int(wanted)
+    def _settle(self, batch: Any) -> None:
+        rows = np.asarray(batch, dtype=np.float64)
+        count = int(rows[-1, 0])
         if count and count != self._count:
-            points = self._resize(points, count)
-        rows = np.asarray(points, dtype=np.float64)
+            rows = self._resize(rows, count)
         self._count = count
-        self._rows = rows.shape[0]
+        self._rows = len(rows) - 1
         self._points = rows[:count]
 
-    def _resize(self, points: Any, count: int) -> Any:
+    def _resize(self, batch: np.ndarray, count: int) -> np.ndarray:
         sized = self.optimizer.sized(count)
         if sized is self.optimizer:
-            return points
+            return batch
         self._fit(sized)
         with _runtime.float64():
-            return _ask(self._static, self._layout, self._arrays, self._packed)[0]
+            return np.asarray(_ask(self._static, self._layout, self._arrays, self._packed), dtype=np.float64)
 
 
 def search(driver: Driver, evaluate: Evaluator, after: Callable[[], None] | None = None) -> None:

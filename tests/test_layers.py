@@ -12,7 +12,7 @@ LAYERS = [
     {"_version", "_types", "_names", "_watchdog"},
     {"_runtime"},
     {"_space"},
-    {"_fold", "_projection", "problem", "optimizer", "operator", "evaluator", "checkpoint"},
+    {"_fold", "_normal", "_projection", "problem", "optimizer", "operator", "evaluator", "checkpoint"},
     {"contestant"},
     {"nn"},
     {"operators"},

@@ -3,10 +3,12 @@
 Hansen's tutorial (2016), Table 1 and Eq. (49)-(58), with alpha_cov = 2.
 """
 
+import functools
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from l2e._types import Count, Scalar, Values
 
@@ -31,34 +33,54 @@ def rates(population: Count, usable: jax.Array, dimension: int, dtype: jnp.dtype
 
     A failed row never pulls: where fewer than half of a generation has values, only those get positive weight.
     """
-    d = dimension
+    row = jnp.asarray(_table(usable.shape[0], dimension), dtype)[population]
+    entry = dict(zip(TABLE, row, strict=True))
     rank = jnp.arange(1, usable.shape[0] + 1)
-    raw = jnp.log((population + 1).astype(dtype) / 2) - jnp.log(rank.astype(dtype))  # Eq. (49)
+    raw = entry["log_middle"] - np.log(np.arange(1, usable.shape[0] + 1)).astype(dtype)  # Eq. (49)
     pull = jnp.where(usable, jnp.maximum(raw, 0), 0)
     push = jnp.where(rank <= population, jnp.minimum(raw, 0), 0)
-    mu_eff = _effective(jnp.maximum(raw, 0))
-    mu_eff_minus = _effective(push)
-    c_c = (4 + mu_eff / d) / (d + 4 + 2 * mu_eff / d)  # Eq. (56)
-    c_sigma = (mu_eff + 2) / (d + mu_eff + 5)  # Eq. (55)
-    d_sigma = 1 + 2 * jnp.maximum(0, jnp.sqrt((mu_eff - 1) / (d + 1)) - 1) + c_sigma
-    c_1 = 2 / ((d + 1.3) ** 2 + mu_eff)  # Eq. (57)
-    c_mu = jnp.minimum(1 - c_1, 2 * (0.25 + mu_eff + 1 / mu_eff - 2) / ((d + 2) ** 2 + mu_eff))  # Eq. (58)
-    bound = jnp.minimum(1 + c_1 / c_mu, 1 + 2 * mu_eff_minus / (mu_eff + 2))  # Eq. (50), (51)
-    bound = jnp.minimum(bound, (1 - c_1 - c_mu) / (d * c_mu))  # Eq. (52)
     return Rates(
         positive=pull / jnp.maximum(jnp.sum(pull), jnp.finfo(dtype).tiny),  # Eq. (53)
-        negative=bound * push / jnp.maximum(-jnp.sum(push), jnp.finfo(dtype).tiny),
-        mu_eff=mu_eff,
-        c_sigma=c_sigma,
-        d_sigma=d_sigma,
-        c_c=c_c,
-        c_1=c_1,
-        c_mu=c_mu,
-        chi=d**0.5 * (1 - 1 / (4 * d) + 1 / (21 * d**2)),
-        decomposition_gap=1 / ((c_1 + c_mu) * d * 10),
+        negative=entry["push_scale"] * push,
+        chi=dimension**0.5 * (1 - 1 / (4 * dimension) + 1 / (21 * dimension**2)),
+        **{name: entry[name] for name in TABLE[2:]},
     )
 
 
-def _effective(weights: Values) -> Scalar:
+def always_decomposed(rows: int, dimension: int) -> bool:
+    """Whether C is decomposed in every generation, whatever the population."""
+    return bool((_table(rows, dimension)[:, TABLE.index("decomposition_gap")] <= 1).all())
+
+
+TABLE = ("log_middle", "push_scale", "mu_eff", "c_sigma", "d_sigma", "c_c", "c_1", "c_mu", "decomposition_gap")
+
+
+@functools.cache
+def _table(rows: int, dimension: int) -> np.ndarray:
+    """What depends on nothing but the population size, for each of 0..rows (below 2: as for 2), by the names `TABLE`.
+
+    Some thirty tiny operations in every generation otherwise.
+    """
+    d = dimension
+    table = np.empty((rows + 1, len(TABLE)))
+    logs = np.log(np.arange(1, rows + 1))
+    for population in range(rows + 1):
+        size = max(population, 2)
+        raw = np.log((size + 1) / 2) - logs[:size]  # Eq. (49)
+        push = np.minimum(raw, 0)
+        mu_eff, mu_eff_minus = _effective(np.maximum(raw, 0)), _effective(push)
+        c_c = (4 + mu_eff / d) / (d + 4 + 2 * mu_eff / d)  # Eq. (56)
+        c_sigma = (mu_eff + 2) / (d + mu_eff + 5)  # Eq. (55)
+        d_sigma = 1 + 2 * max(0, ((mu_eff - 1) / (d + 1)) ** 0.5 - 1) + c_sigma
+        c_1 = 2 / ((d + 1.3) ** 2 + mu_eff)  # Eq. (57)
+        c_mu = min(1 - c_1, 2 * (0.25 + mu_eff + 1 / mu_eff - 2) / ((d + 2) ** 2 + mu_eff))  # Eq. (58)
+        bound = min(1 + c_1 / c_mu, 1 + 2 * mu_eff_minus / (mu_eff + 2))  # Eq. (50), (51)
+        bound = min(bound, (1 - c_1 - c_mu) / (d * c_mu))  # Eq. (52)
+        gap = 1 / ((c_1 + c_mu) * d * 10)
+        table[population] = (np.log((size + 1) / 2), bound / -push.sum(), mu_eff, c_sigma, d_sigma, c_c, c_1, c_mu, gap)
+    return table
+
+
+def _effective(weights: np.ndarray) -> float:
     """(sum |w|)^2 / sum w^2: how many equal weights these are worth."""
-    return jnp.sum(jnp.abs(weights)) ** 2 / jnp.maximum(jnp.sum(weights**2), jnp.finfo(weights.dtype).tiny)
+    return float(np.abs(weights).sum() ** 2 / (weights**2).sum())

@@ -14,10 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from l2e._fold import fold, unfold
+from l2e._normal import normal
 from l2e._space import Box
 from l2e._types import Count, Key, Point, Points, Scalar, Values
 from l2e.optimizer import AbstractOptimizer
-from l2e.optimizers._cma_rates import Rates, rates
+from l2e.optimizers._cma_rates import Rates, always_decomposed, rates
 from l2e.optimizers._cma_restarts import Schedule, first_run, next_run
 from l2e.optimizers._cma_stop import Watch, fresh_watch, is_over, look
 
@@ -117,14 +118,24 @@ class CMAES(AbstractOptimizer[CMAESState]):
 
     def tell(self, state: CMAESState, values: Values) -> CMAESState:
         failed = ~jnp.any(jnp.isfinite(values))
-        return jax.lax.cond(failed, lambda s: self._redraw(s), lambda s: self._learn(s, values), state)
-
-    def _learn(self, state: CMAESState, values: Values) -> CMAESState:
-        updated = self._update(state, values)
-        over = is_over(updated.watch, values, updated.sigma, updated.covariance, updated.lengths, updated.schedule)
+        learned = self._update(state, values)
+        over = is_over(learned.watch, values, learned.sigma, learned.covariance, learned.lengths, learned.schedule)
+        over = over & ~failed
         if self.restarts == "none":
-            return eqx.tree_at(lambda s: s.converged, updated, state.converged | over)
-        return jax.lax.cond(over, lambda s: self._restart(s), lambda s: s, updated)
+            learned = eqx.tree_at(lambda s: s.converged, learned, state.converged | over)
+            over = jnp.zeros((), bool)
+        # Only what is drawn is worth a branch; one that returned whole states would copy them in each generation.
+        key, mean, schedule = jax.lax.cond(
+            over | failed, lambda s: self._drawn(s), lambda s: (s.key, s.mean, s.schedule), learned
+        )
+        unseen = state.watch.seen == 0  # a generation without a value is drawn again, elsewhere if there never was one
+        again = eqx.tree_at(
+            lambda s: (s.key, s.schedule, s.mean, s.asks_mean),
+            state,
+            (key, learned.schedule, jnp.where(unseen, mean, state.mean), state.asks_mean & ~unseen),
+        )
+        fresh = self._run(state.space, key, mean, schedule)
+        return jax.tree.map(lambda a, f, n: jnp.where(failed, a, jnp.where(over, f, n)), again, fresh, learned)
 
     def sized(self, wanted: int) -> "CMAES":
         rows = self.population_size
@@ -155,26 +166,18 @@ class CMAES(AbstractOptimizer[CMAESState]):
             converged=jnp.zeros((), bool),
         )
 
-    def _redraw(self, state: CMAESState) -> CMAESState:
-        """After a generation without a single value: draw again, elsewhere if this run has never seen a value."""
-        key, mean_key = jax.random.split(state.key)
-        schedule = state.schedule.spent(state.schedule.population)
-        same = eqx.tree_at(lambda s: (s.key, s.schedule), state, (key, schedule))
-        mean = unfold(jax.random.uniform(mean_key, state.mean.shape, state.mean.dtype))
-        elsewhere = eqx.tree_at(lambda s: (s.mean, s.asks_mean), same, (mean, jnp.zeros((), bool)))
-        has_seen = state.watch.seen > 0
-        return jax.lax.cond(has_seen, lambda: same, lambda: elsewhere)
-
-    def _restart(self, state: CMAESState) -> CMAESState:
+    def _drawn(self, state: CMAESState) -> tuple[Key, Point, Schedule]:
+        """Key, mean and schedule of a run after this one."""
         key, mean_key, size_key = jax.random.split(state.key, 3)
         mean = unfold(jax.random.uniform(mean_key, state.mean.shape, state.mean.dtype))
-        schedule = next_run(state.schedule, size_key, self.restarts == "bipop", self.max_population_size)
-        return self._run(state.space, key, mean, schedule)
+        if self.restarts == "none":
+            return key, mean, state.schedule
+        return key, mean, next_run(state.schedule, size_key, self.restarts == "bipop", self.max_population_size)
 
     def _steps(self, state: CMAESState) -> Points:
         """y ~ N(0, C) of the batch, Eq. (38)-(39); a function of the state, so `tell` sees what `ask` gave."""
         d = state.mean.shape[0]
-        z = jax.random.normal(state.key, (self.rows * d,), state.mean.dtype).reshape(self.rows, d)
+        z = normal(state.key, self.rows * d, state.mean.dtype).reshape(self.rows, d)
         steps = (z * state.lengths) @ state.axes.T
         return steps.at[0].multiply(jnp.where(state.asks_mean, 0, 1))
 
@@ -208,6 +211,8 @@ class CMAES(AbstractOptimizer[CMAESState]):
                 jnp.zeros((), bool),
             ),
         )
+        if always_decomposed(self.rows, d):
+            return _decompose(moved)
         due = moved.generation - state.decomposed_at >= rate.decomposition_gap
         return jax.lax.cond(due, _decompose, lambda s: s, moved)
 
