@@ -1,15 +1,11 @@
 """An L2E in plain values: what a training file and the header of a weights file say of it."""
 
 import dataclasses
-import os
 from typing import Any, Literal
 
 import equinox as eqx
-import jax
 
-from l2e import checkpoint
 from l2e._types import Key
-from l2e.checkpoint import CheckpointError
 from l2e.operator import AbstractOperator
 from l2e.operators import AttentionMLP, CoordinateFree, Shared, Staged, StructuredMamba, Unshared
 from l2e.optimizers._gates import AbstractGate, FixedGate, HardGate, SoftGate
@@ -81,17 +77,3 @@ class OptimizerTable:
                 return FixedGate()
             case _:
                 return SoftGate(self.tau, scale_free=name == "soft")
-
-
-def load_model(path: str | os.PathLike[str]) -> L2E:
-    """A trained L2E from the weights file that a training wrote.
-
-    **Raises:** `FileNotFoundError`, or `CheckpointError` for a file that is damaged or holds something else.
-    """
-    facts = checkpoint.load_facts(path)
-    if facts.get("class") != "L2E" or "optimizer" not in facts:
-        raise CheckpointError(f"{path} does not hold a trained L2E")
-    table = OptimizerTable(**facts["optimizer"])
-    with jax.enable_x64(False):
-        like = table.build(facts["dimension"], facts["generations"], jax.random.key(0))
-    return checkpoint.load_tree(path, like)

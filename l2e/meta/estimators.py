@@ -23,7 +23,7 @@ class Estimate(eqx.Module):
 
     **Fields:** `gradient`: sum of the gradients of the tasks that count; `loss`: sum of their losses; `counted`,
     `skipped`, `clipped`: numbers of tasks that count, are left out as not finite, were cut to the largest norm;
-    `norm`: sum of the norms of the tasks' gradients before clipping.
+    `norm`: sum of the norms of the tasks' gradients before clipping; `unclipped`: sum of these gradients themselves.
     """
 
     gradient: Any
@@ -32,12 +32,17 @@ class Estimate(eqx.Module):
     skipped: Scalar
     clipped: Scalar
     norm: Scalar
+    unclipped: Any
 
     def mean(self) -> tuple[Any, Scalar]:
         """Mean gradient and mean loss over the tasks that count; zero and NaN if there is none."""
         n = jnp.maximum(self.counted, 1)
         loss = jnp.where(self.counted > 0, self.loss / n, jnp.nan)
         return jax.tree.map(lambda leaf: leaf / n, self.gradient), loss
+
+    def unclipped_norm(self) -> Scalar:
+        """The norm of the mean gradient without clipping: what theorems on the rate of a training speak of."""
+        return task_norms(jax.tree.map(lambda leaf: leaf[None] / jnp.maximum(self.counted, 1), self.unclipped))[0]
 
 
 class AbstractGradientEstimator(eqx.Module):
@@ -109,13 +114,15 @@ def _back_propagated(loss: MetaLoss, weights: Any, work: Work, clip: float, cut_
         return add_tasks(total, losses, gradients, clip), None
 
     total = jax.lax.scan(group, zero_estimate(bounded), (work.families, work.keys))[0]
-    return dataclasses.replace(total, gradient=pull_back(total.gradient)[0])
+    gradient, unclipped = pull_back(total.gradient)[0], pull_back(total.unclipped)[0]
+    return dataclasses.replace(total, gradient=gradient, unclipped=unclipped)
 
 
 def zero_estimate(weights: Any) -> Estimate:
     """The sum of nothing."""
     zero = jnp.zeros((), jax.tree.leaves(weights)[0].dtype)
-    return Estimate(jax.tree.map(jnp.zeros_like, weights), zero, zero, zero, zero, zero)
+    nothing = jax.tree.map(jnp.zeros_like, weights)
+    return Estimate(nothing, zero, zero, zero, zero, zero, nothing)
 
 
 def add_tasks(total: Estimate, losses: Float[Array, "n"], gradients: Any, clip: float) -> Estimate:
@@ -123,6 +130,7 @@ def add_tasks(total: Estimate, losses: Float[Array, "n"], gradients: Any, clip: 
     norms = task_norms(gradients)
     good = jnp.isfinite(losses) & jnp.isfinite(norms)
     factors = jnp.where(good, jnp.minimum(1, clip / jnp.maximum(norms, jnp.finfo(norms.dtype).tiny)), 0)
+    whole = good.astype(norms.dtype)
     return Estimate(
         gradient=jax.tree.map(lambda sums, leaf: sums + _weighted(leaf, factors, good), total.gradient, gradients),
         loss=total.loss + jnp.sum(jnp.where(good, losses, 0)),
@@ -130,6 +138,7 @@ def add_tasks(total: Estimate, losses: Float[Array, "n"], gradients: Any, clip: 
         skipped=total.skipped + jnp.sum(~good),
         clipped=total.clipped + jnp.sum(good & (norms > clip)),
         norm=total.norm + jnp.sum(jnp.where(good, norms, 0)),
+        unclipped=jax.tree.map(lambda sums, leaf: sums + _weighted(leaf, whole, good), total.unclipped, gradients),
     )
 
 

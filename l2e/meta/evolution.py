@@ -90,8 +90,9 @@ def _estimate(gradient: Any, loss: Any, good: Any, clip: float) -> Estimate:
     counted = jnp.sum(good).astype(loss.dtype)
     n = jnp.maximum(counted, 1)
     one = add_tasks(zero_estimate(gradient), loss[None] / n, jax.tree.map(lambda leaf: leaf[None] / n, gradient), clip)
-    gradient = jax.tree.map(lambda leaf: leaf * n, one.gradient)
-    return Estimate(gradient, loss, counted, jnp.sum(~good).astype(loss.dtype), one.clipped * n, one.norm * n)
+    clipped = jax.tree.map(lambda leaf: leaf * n, one.gradient)
+    skipped = jnp.sum(~good).astype(loss.dtype)
+    return Estimate(clipped, loss, counted, skipped, one.clipped * n, one.norm * n, gradient)
 
 
 def _losses(loss: MetaLoss, weights: Any, work: Work) -> Float[Array, "tasks"]:

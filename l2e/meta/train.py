@@ -104,12 +104,24 @@ class TrainState(eqx.Module):
     best_step: Count
 
 
+class Norms(NamedTuple):
+    """Norms of the mean gradient over tasks: of clipped gradients, and of gradients as they are."""
+
+    gradient: Scalar
+    unclipped: Scalar
+
+
 class TrainInfo(NamedTuple):
-    """What people read of a step; validation fields are None in steps without one."""
+    """What people read of a step; validation fields are None in steps without one.
+
+    `gradient_norm` is that of the mean of the tasks' clipped gradients, `unclipped_norm` that of the mean of them as
+    they are, `task_norm` the mean of the norms of single tasks, not clipped.
+    """
 
     step: int
     loss: float
     gradient_norm: float
+    unclipped_norm: float
     task_norm: float
     counted: int
     skipped: int
@@ -165,13 +177,13 @@ class Trainer:
         """One meta-step, and validation when it is due."""
         began = time.perf_counter()
         with self.precision():
-            state, estimate, norm = self._step(state)
-            info = _info(state, estimate, norm)
+            state, estimate, norms = self._step(state)
+            info = _info(state, estimate, norms)
             if int(state.step) % self.spec.validate_every == 0 or int(state.step) == self.spec.steps:
                 state, info = self._validated(state, info)
         return state, info._replace(seconds=time.perf_counter() - began)
 
-    def _step(self, state: TrainState) -> tuple[TrainState, Estimate, Scalar]:
+    def _step(self, state: TrainState) -> tuple[TrainState, Estimate, Norms]:
         work = self.work(state)
         if not distributed.is_shared():
             return train_step(self.loss, self.spec.estimator, self.rule, state, work)
@@ -251,7 +263,7 @@ def _first_carry(estimator: AbstractGradientEstimator, loss: MetaLoss, weights: 
 @eqx.filter_jit
 def train_step(
     loss: MetaLoss, estimator: AbstractGradientEstimator, rule: Any, state: TrainState, work: Work
-) -> tuple[TrainState, Estimate, Scalar]:
+) -> tuple[TrainState, Estimate, Norms]:
     """One meta-step: estimate, update, count."""
     estimate, carry = estimator(loss, state.weights, state.carry, work)
     return apply(rule, state, estimate, carry)
@@ -264,12 +276,12 @@ def own_estimate(loss: MetaLoss, estimator: AbstractGradientEstimator, state: Tr
 
 
 @eqx.filter_jit
-def shared_update(rule: Any, state: TrainState, estimate: Estimate, carry: Any) -> tuple[TrainState, Estimate, Scalar]:
+def shared_update(rule: Any, state: TrainState, estimate: Estimate, carry: Any) -> tuple[TrainState, Estimate, Norms]:
     """The rest of a step, the same on all processes."""
     return apply(rule, state, estimate, carry)
 
 
-def apply(rule: Any, state: TrainState, estimate: Estimate, carry: Any) -> tuple[TrainState, Estimate, Scalar]:
+def apply(rule: Any, state: TrainState, estimate: Estimate, carry: Any) -> tuple[TrainState, Estimate, Norms]:
     """Move the weights by an estimate; without a single finite task they stay, and so does the rule's state."""
     gradient, _ = estimate.mean()
     updates, moved_rule = rule.update(gradient, state.rule, state.weights)
@@ -279,11 +291,12 @@ def apply(rule: Any, state: TrainState, estimate: Estimate, carry: Any) -> tuple
     )
     kept_rule = jax.tree.map(lambda new, old: jnp.where(usable, new, old), moved_rule, state.rule)
     state = dataclasses.replace(state, weights=weights, rule=kept_rule, carry=carry, step=state.step + 1)
-    return state, _without_gradient(estimate), optax.global_norm(gradient)
+    norms = Norms(optax.global_norm(gradient), estimate.unclipped_norm())
+    return state, _without_gradient(estimate), norms
 
 
 def _without_gradient(estimate: Estimate) -> Estimate:
-    return dataclasses.replace(estimate, gradient=None)
+    return dataclasses.replace(estimate, gradient=None, unclipped=None)
 
 
 @eqx.filter_jit
@@ -299,12 +312,13 @@ def task_losses(loss: MetaLoss, weights: Any, work: Work) -> Any:
     return jax.lax.map(group, (work.families, work.keys))
 
 
-def _info(state: TrainState, estimate: Estimate, norm: Scalar) -> TrainInfo:
+def _info(state: TrainState, estimate: Estimate, norms: Norms) -> TrainInfo:
     counted = int(estimate.counted)
     return TrainInfo(
         step=int(state.step),
         loss=float(estimate.loss) / counted if counted else math.nan,
-        gradient_norm=float(norm),
+        gradient_norm=float(norms.gradient),
+        unclipped_norm=float(norms.unclipped),
         task_norm=float(estimate.norm) / counted if counted else math.nan,
         counted=counted,
         skipped=int(estimate.skipped),

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from l2e._types import Key, Points, Scalar, Values
-from l2e.nn import as_dtype
+from l2e.nn import WEIGHTS, as_dtype
 from l2e.operator import AbstractOperator
 from l2e.operators._features import ranking, value_tokens
 from l2e.operators.attention_mlp import with_one
@@ -61,14 +61,14 @@ class Certified(AbstractOperator):
         if width < 2 or width % 2:
             raise ValueError(f"width must be a positive even number, got {width}")
         keys = jax.random.split(key, 6)
-        self.query = jax.random.normal(keys[0], (width, 3))
-        self.key = jax.random.normal(keys[1], (width, 3))
-        self.inward = jax.random.normal(keys[2], (width, dimension)) / math.sqrt(dimension)
-        self.inward_shift = FIRST_SHIFT * jax.random.normal(keys[3], (width, 3))
-        self.outward = jax.random.normal(keys[4], (dimension, width)) / math.sqrt(width)
-        self.outward_shift = FIRST_SHIFT * jax.random.normal(keys[5], (dimension, 3))
-        self.share = jnp.zeros((3,))
-        self.disorder = jnp.asarray(-1.0) if noise else None
+        self.query = jax.random.normal(keys[0], (width, 3), WEIGHTS)
+        self.key = jax.random.normal(keys[1], (width, 3), WEIGHTS)
+        self.inward = jax.random.normal(keys[2], (width, dimension), WEIGHTS) / math.sqrt(dimension)
+        self.inward_shift = FIRST_SHIFT * jax.random.normal(keys[3], (width, 3), WEIGHTS)
+        self.outward = jax.random.normal(keys[4], (dimension, width), WEIGHTS) / math.sqrt(width)
+        self.outward_shift = FIRST_SHIFT * jax.random.normal(keys[5], (dimension, 3), WEIGHTS)
+        self.share = jnp.zeros((3,), WEIGHTS)
+        self.disorder = jnp.asarray(-1.0, WEIGHTS) if noise else None
         self.contraction = float(contraction)
 
     def rate(self, alpha: float) -> float:

@@ -12,7 +12,7 @@ from l2e.meta import AntitheticES, AreaUnderCurve, FullBPTT, NormalisedImproveme
 from l2e.meta.config import load_config, parse_config
 from l2e.meta.run import save_best
 from l2e.meta.train import Trainer
-from l2e.model_config import load_model
+from l2e.models import load
 from l2e.operators import Staged, Unshared
 from l2e.optimizers._gates import HardGate, SoftGate
 from l2e.problems.bbob_paper import PAPER_TEST, PAPER_TRAIN
@@ -102,11 +102,11 @@ def test_trained_weights_are_an_ordinary_optimizer(tmp_path):
     trainer = Trainer(config.spec())
     state = trainer.begin(jax.random.key(0))
     save_best(tmp_path / "best.safetensors", trainer, state, {**config.facts, "seed": 0, "hours": 0.0})
-    model = load_model(tmp_path / "best.safetensors")
+    model = load(tmp_path / "best.safetensors")
     assert isinstance(model.gate, HardGate)
     np.testing.assert_array_equal(
         model.schedule.operators.row_scales, state.weights.optimizer.schedule.operators.row_scales
     )
     save_tree(tmp_path / "other.safetensors", {"a": np.zeros(2)})
     with pytest.raises(CheckpointError, match="does not hold a trained L2E"):
-        load_model(tmp_path / "other.safetensors")
+        load(tmp_path / "other.safetensors")

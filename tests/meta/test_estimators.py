@@ -65,6 +65,7 @@ def test_full_back_propagation_is_the_mean_of_the_tasks_gradients_clipped_one_by
         limit = float(np.sort(norms)[3] + np.sort(norms)[2]) / 2
         tight = estimated(FullBPTT(clip=limit), loss, weights, given)
         clipped = vector(tight.mean()[0])
+        unclipped = float(tight.unclipped_norm())
     np.testing.assert_allclose(mean, np.mean(values), rtol=1e-10)
     np.testing.assert_allclose(vector(mean_gradient), one_by_one.mean(axis=0), rtol=1e-9)
     assert float(free.clipped) == 0
@@ -72,6 +73,7 @@ def test_full_back_propagation_is_the_mean_of_the_tasks_gradients_clipped_one_by
     factors = np.minimum(1, limit / norms)
     np.testing.assert_allclose(clipped, (factors[:, None] * one_by_one).mean(axis=0), rtol=1e-9)
     assert float(tight.norm) == pytest.approx(norms.sum())
+    assert unclipped == pytest.approx(np.linalg.norm(one_by_one.mean(axis=0)))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from l2e import _runtime
 from l2e.nn import SpectralLinear
-from l2e.operators import AttentionMLP, CoordinateFree, StructuredMamba
+from l2e.operators import AttentionMLP, Certified, CoordinateFree, StructuredMamba
 from l2e.operators._features import squashed_scores, statistics
 
 N, D = 12, 3
@@ -110,8 +110,9 @@ def test_the_points_decide_the_dtype(operator, population) -> None:
         lambda key: AttentionMLP(N, D, key=key),
         lambda key: StructuredMamba(D, width=8, key=key),
         lambda key: CoordinateFree(width=8, key=key),
+        lambda key: Certified(D, width=8, noise=True, key=key),
     ],
-    ids=["attention-mlp", "mamba", "coordinate-free"],
+    ids=["attention-mlp", "mamba", "coordinate-free", "certified"],
 )
 def test_a_key_means_the_same_weights_in_float64(make) -> None:
     narrow = make(KEY)
