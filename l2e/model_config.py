@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any, Literal
 
 import equinox as eqx
+import jax
 
 from l2e._types import Key
 from l2e.operator import AbstractOperator
@@ -64,6 +65,10 @@ class OptimizerTable:
                 schedule = Shared(make(key))
         gate = self._gate(self.gate if training else self.deployed_gate)
         return L2E(schedule, gate, alpha=self.alpha, population_size=self.population_size)
+
+    def first(self, dimension: int, generations: int, seed: int, training: bool = False) -> L2E:
+        """The L2E that a training with this seed begins with."""
+        return self.build(dimension, generations, jax.random.split(jax.random.key(seed))[0], training)
 
     def deployed(self, optimizer: L2E) -> L2E:
         """A trained optimizer with the gate of inference."""

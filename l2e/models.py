@@ -35,8 +35,10 @@ class Card:
 
     @property
     def evaluations(self) -> int:
-        """The budget it was trained for."""
-        return (self.facts["generations"] + 1) * self.facts["optimizer"]["population_size"]
+        """The budget it was trained for: a gate that blends takes two batches per generation."""
+        table = self.facts["optimizer"]
+        batches = 1 if table["deployed_gate"] == "hard" else 2
+        return (1 + batches * self.facts["generations"]) * table["population_size"]
 
     @property
     def summary(self) -> str:
@@ -92,6 +94,23 @@ def load(name: str | os.PathLike[str]) -> L2E:
         like = OptimizerTable(**facts["optimizer"]).build(facts["dimension"], facts["generations"], jax.random.key(0))
         stored = _cast(like, facts.get("stored", "float32"))
         return _cast(checkpoint.load_tree(found.path, stored), "float32")
+
+
+def untrained(name: str | os.PathLike[str]) -> L2E:
+    """What the training of a model began with, as it would be deployed: the fair peer of the model."""
+    facts = card(name).facts
+    with jax.enable_x64(False):
+        return OptimizerTable(**facts["optimizer"]).first(facts["dimension"], facts["generations"], facts["seed"])
+
+
+def without_noise(name: str | os.PathLike[str]) -> L2E:
+    """A trained model with its random term switched off: what the learned proposals do by themselves."""
+    facts = card(name).facts
+    table = OptimizerTable(**{**facts["optimizer"], "noise": False})
+    weights = {jax.tree_util.keystr(where): leaf for where, leaf in jax.tree_util.tree_leaves_with_path(load(name))}
+    with jax.enable_x64(False):
+        like = table.build(facts["dimension"], facts["generations"], jax.random.key(0))
+    return jax.tree_util.tree_map_with_path(lambda where, leaf: weights[jax.tree_util.keystr(where)], like)
 
 
 def ship(source: str | os.PathLike[str], target: Path, facts: dict[str, Any]) -> None:

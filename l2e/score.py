@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -46,19 +47,25 @@ class Score:
         write_whole(path, json.dumps(facts, indent=1).encode())
 
 
-def score(method: str, dimension: int, budget: int, seeds: int, train: bool, console: Console) -> Score:
-    """Run the method on each function with seeds 0, 1, ...; `train` takes the paper's training functions instead."""
+def score(
+    method: Any, dimension: int, budget: int, seeds: int, train: bool, console: Console, name: str | None = None
+) -> Score:
+    """Run the method on each function with seeds 0, 1, ...; `train` takes the paper's training functions instead.
+
+    **Arguments:** `method`: as in `minimize`, a name or an optimizer; `name`: what to call it.
+    """
+    name = str(method) if name is None else name
     functions = PAPER_TRAIN if train else PAPER_TEST
     gaps = np.empty((len(functions), seeds))
     with Progress(console=console, transient=True) as progress:
-        task = progress.add_task(method, total=gaps.size)
+        task = progress.add_task(name, total=gaps.size)
         for row, function in enumerate(functions):
             problem = paper_bbob(function=function, dimension=dimension)
             for seed in range(seeds):
                 result = minimize(problem, method=method, budget=budget, rng=seed)
                 gaps[row, seed] = max(result.fun - problem.optimum.f, 0.0)
-                progress.update(task, advance=1, description=f"{method} f{function}")
-    return Score(method, dimension, budget, functions, gaps)
+                progress.update(task, advance=1, description=f"{name} f{function}")
+    return Score(name, dimension, budget, functions, gaps)
 
 
 def table(result: Score) -> Table:

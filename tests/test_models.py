@@ -11,6 +11,7 @@ from l2e import models
 from l2e._names import UnknownNameError
 from l2e.checkpoint import CheckpointError, load_facts, save_tree
 from l2e.cli import main
+from l2e.meta.config import load_config
 
 TRAINING = """
 [optimizer]
@@ -103,3 +104,21 @@ def test_another_training_in_the_same_folder_is_refused(trained, tmp_path, capsy
     (tmp_path / "other.toml").write_text(TRAINING.replace("length = 2", "length = 4"))
     assert command("train", str(tmp_path / "other.toml"), "--out", str(trained), "--no-progress") == 2
     assert "another training" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_peers_of_a_model_are_its_first_weights_and_itself_without_noise(trained) -> None:
+    first, quiet, model = models.untrained(trained), models.without_noise(trained), models.load(trained)
+    config = load_config(trained.parent / "tiny.toml")
+    begun = config.spec().optimizer.schedule.operators.row_scales
+    np.testing.assert_array_equal(first.schedule.operators.row_scales, begun)
+    assert not np.array_equal(model.schedule.operators.row_scales, begun)
+    assert quiet.schedule.operators.noise_scales is None
+    assert model.schedule.operators.noise_scales is not None
+    np.testing.assert_array_equal(quiet.schedule.operators.row_scales, model.schedule.operators.row_scales)
+    assert np.isfinite(models.card(trained).facts["validation_untrained"])
+
+
+def test_a_gate_that_blends_has_twice_the_budget(trained) -> None:
+    card = models.card(trained)
+    soft = {**card.facts, "optimizer": {**card.facts["optimizer"], "deployed_gate": "soft"}}
+    assert models.Card("soft", card.path, soft).evaluations == 10 + 4 * 20

@@ -140,12 +140,12 @@ class TrainConfig:
 
     def spec(self) -> TrainSpec:
         """The training that the file describes."""
-        first, second = jax.random.split(jax.random.key(self.training.seed))
         training = self.training
+        guidance_key = jax.random.split(jax.random.key(training.seed))[1]
         dimension, generations = self.tasks.dimension, training.generations
-        guidance = None if self.guidance is None else self.guidance.build(dimension, second)
+        guidance = None if self.guidance is None else self.guidance.build(dimension, guidance_key)
         return TrainSpec(
-            optimizer=self.optimizer.build(dimension, generations, first, training=True),
+            optimizer=self.optimizer.first(dimension, generations, training.seed, training=True),
             tasks=self.tasks.build(),
             objective=self.objective.build(),
             estimator=self.estimator.build(),

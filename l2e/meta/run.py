@@ -60,6 +60,7 @@ def run(
     if writer:
         _cut_metrics(folder / METRICS, int(state.step))
     began = time.monotonic()
+    untrained = float(np.mean(trainer.validate(trainer.first_weights)))
 
     def save() -> None:
         if not writer:
@@ -67,7 +68,8 @@ def run(
         spent = hours + (time.monotonic() - began) / 3600
         checkpoint.save_tree(folder / STATE, state, {"training": identity, "hours": spent})
         if np.isfinite(float(state.best_loss)):
-            save_best(folder / BEST, trainer, state, {**identity, "hours": spent})
+            card = {**identity, "hours": spent, "validation_untrained": untrained}
+            save_best(folder / BEST, trainer, state, card)
 
     last_save = began
     with _interruptible() as interrupted, _bar(spec, state, console, show and writer) as progress:
@@ -95,7 +97,7 @@ def save_best(path: Path, trainer: Trainer, state: TrainState, facts: dict[str, 
     card = {
         **facts,
         "class": type(optimizer).__qualname__,
-        "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+        "command": " ".join(["l2e", *sys.argv[1:]]),
         "step": int(state.best_step),
         "steps": trainer.spec.steps,
         "validation": float(state.best_loss),
