@@ -16,6 +16,7 @@ from rich.text import Text
 from l2e import catalog
 from l2e._names import MissingExtraError, require, unknown
 from l2e._version import __version__
+from l2e.cli_bench import bench
 from l2e.cli_train import train
 from l2e.demo import run_demo
 from l2e.evaluator import ObjectiveError
@@ -270,6 +271,7 @@ COMMANDS = {
     "models": models,
     "train": train,
     "diagnose": diagnose,
+    "bench": bench,
     "score": score,
     "demo": demo,
 }

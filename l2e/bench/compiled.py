@@ -1,0 +1,178 @@
+"""Whole runs inside one compiled program: native methods on JAX problems.
+
+The program of a method holds all problems of the experiment in one dimension behind a `switch`, so that the method is
+compiled once and not once per function, and does runs one after the other. One after the other, because side by
+side (`vmap`) costs as much on a core (ten runs of CMA-ES on f10 in 10-D, 20,000 evaluations each: 0.25 against 0.22
+CPU seconds), makes finished runs wait for the longest, and rounds differently for each number of runs. This way a
+run's trace does not depend on what else is in the call, and is that of the host loop: barriers keep the compiler from
+mixing the three steps of a generation, which are programs of their own there.
+"""
+
+import functools
+import time
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from l2e import _runtime, catalog
+from l2e._space import Box
+from l2e._types import Key
+from l2e.bench.methods import build
+from l2e.bench.record import RunRecord, RunSpec, now, versions
+from l2e.bench.suite import parts
+from l2e.evaluator import History
+from l2e.optimizer import AbstractOptimizer
+from l2e.problem import AbstractTraceableProblem, stack
+from l2e.solve import _batch as next_batch
+
+LANES = 20
+"""Runs in one call: enough to make the call cheap, few enough to lose little when it is killed."""
+BUFFERED = 4_000_000
+"""Values that one call may keep, 8 bytes each."""
+
+barrier = jax.lax.optimization_barrier
+
+
+class Lane(NamedTuple):
+    """One run: which problem (group and place in it), its box, its key."""
+
+    group: Any
+    member: Any
+    space: Box
+    key: Key
+
+
+class Portfolio(NamedTuple):
+    """Problems of one dimension; those of one structure are stacked."""
+
+    groups: tuple[AbstractTraceableProblem, ...]
+    places: dict[str, tuple[int, int]]
+    spaces: dict[str, Box]
+
+
+@functools.lru_cache(maxsize=8)
+def portfolio_of(names: tuple[str, ...]) -> Portfolio:
+    """Build the problems, those of one family and function together."""
+    families: dict[tuple[str, int], list[str]] = {}
+    for name in names:
+        families.setdefault((name.partition(":")[0], parts(name)["function"]), []).append(name)
+    problems = {name: catalog.problem(name) for name in names}
+    groups = tuple(stack([problems[name] for name in members]) for members in families.values())
+    places = {name: (i, j) for i, members in enumerate(families.values()) for j, name in enumerate(members)}
+    return Portfolio(groups, places, {name: problem.space for name, problem in problems.items()})
+
+
+def run_compiled(specs: Sequence[RunSpec], names: Sequence[str]) -> list[RunRecord]:
+    """Run one method with one budget on some problems of a portfolio, seeds as given."""
+    first = specs[0]
+    portfolio = portfolio_of(tuple(names))
+    dimension = portfolio.spaces[first.problem].dimension
+    optimizer = build(first.method, dimension, first.budget)
+    assert isinstance(optimizer, AbstractOptimizer)
+    with _runtime.float64():
+        lanes = _lanes(specs, portfolio, capacity(first.budget))
+        program, arrays = _program(optimizer, portfolio, first.budget, lanes)
+        wall, cpu = time.perf_counter(), time.process_time()
+        used, values = (np.asarray(part)[: len(specs)] for part in program(*arrays, lanes, jnp.asarray(len(specs))))
+    wall, cpu = (time.perf_counter() - wall) / len(specs), (time.process_time() - cpu) / len(specs)
+    records = []
+    for spec, count, row in zip(specs, used, values, strict=True):
+        seen = row[:count]
+        reason = "budget" if count == spec.budget else "converged"
+        failed = int(np.isinf(seen).sum())
+        history = improvements(seen)
+        records.append(
+            RunRecord(spec, *history, int(count), failed, reason, cpu, wall, "compiled", versions(), None, now())
+        )
+    return records
+
+
+def improvements(values: np.ndarray) -> History:
+    """The trace of a run from all its values in order, failed ones as `+inf`."""
+    best = np.minimum.accumulate(values)
+    better = np.flatnonzero(best < np.append(np.inf, best[:-1]))
+    return History(better + 1, best[better])
+
+
+def capacity(budget: int) -> int:
+    """How many runs one call can hold."""
+    return max(1, min(LANES, BUFFERED // budget))
+
+
+def _lanes(specs: Sequence[RunSpec], portfolio: Portfolio, count: int) -> Lane:
+    """The runs, and empty places up to the number for which the program is made."""
+    specs = [*specs, *[specs[0]] * (count - len(specs))]
+    places = np.asarray([portfolio.places[spec.problem] for spec in specs])
+    spaces = [portfolio.spaces[spec.problem] for spec in specs]
+    space = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, jnp.float64) for leaf in leaves]), *spaces)
+    keys = jnp.stack([_runtime.as_key(spec.seed) for spec in specs])
+    return Lane(jnp.asarray(places[:, 0]), jnp.asarray(places[:, 1]), space, keys)
+
+
+_PROGRAMS: dict[Any, Any] = {}
+
+
+def _program(optimizer: AbstractOptimizer[Any], portfolio: Portfolio, budget: int, lanes: Lane) -> tuple[Any, Any]:
+    """The compiled program and its first arguments; compiled here, so that runs can be timed without it."""
+    arrays, static = _runtime.split(optimizer)
+    problems = [_runtime.split(group) for group in portfolio.groups]
+    statics = tuple(part[1] for part in problems)
+    given = (list(arrays), [list(part[0]) for part in problems])
+    shapes = jax.tree.map(np.shape, (given, lanes))
+    name = (static, statics, budget, str(shapes))
+    if name not in _PROGRAMS:
+        if len(_PROGRAMS) > 50:
+            _PROGRAMS.clear()
+        _PROGRAMS[name] = _run.jitted.lower(static, statics, budget, *given, lanes, jnp.asarray(1)).compile()
+    return _PROGRAMS[name], given
+
+
+@functools.partial(_runtime.small_jit, static_argnums=(0, 1, 2))
+def _run(static: Any, statics: Any, budget: int, arrays: Any, problems: Any, lanes: Lane, count: Any) -> Any:
+    optimizer = _runtime.join(arrays, static)
+    groups = [_runtime.join(leaves, facts) for leaves, facts in zip(problems, statics, strict=True)]
+    one = functools.partial(_one, optimizer, groups, budget)
+
+    def fill(place: Any, results: Any) -> Any:
+        result = one(jax.tree.map(lambda leaf: leaf[place], lanes))
+        return jax.tree.map(lambda all_of, new: all_of.at[place].set(new), results, result)
+
+    shapes = jax.eval_shape(one, jax.tree.map(lambda leaf: leaf[0], lanes))
+    empty = jax.tree.map(lambda shape: jnp.zeros((len(lanes.key), *shape.shape), shape.dtype), shapes)
+    return jax.lax.fori_loop(0, count, fill, empty)
+
+
+def _one(optimizer: AbstractOptimizer[Any], groups: list[Any], budget: int, lane: Lane) -> tuple[Any, Any]:
+    """One run: how many evaluations it used, and the values of all of them."""
+    state = optimizer.init(lane.space, lane.key, None)
+    layout = _runtime.layout(state)
+    packed = barrier(_runtime.pack(state))
+    batch = barrier(next_batch(optimizer, _runtime.unpack(packed, layout)))
+    rows = batch.shape[0] - 1
+    branches = [functools.partial(_evaluate_member, group) for group in groups]
+
+    def going_on(carry: Any) -> Any:
+        _, batch, used, _ = carry
+        return (used < budget) & (batch[-1, 0] > 0)
+
+    def generation(carry: Any) -> Any:
+        packed, batch, used, values = carry
+        allowed = jnp.minimum(batch[-1, 0].astype(used.dtype), budget - used)
+        raw = barrier(jax.lax.switch(lane.group, branches, lane.member, barrier(batch[:-1])))
+        live = (jnp.arange(rows) < allowed) & jnp.isfinite(raw)
+        told = barrier(jnp.where(live, raw, jnp.inf))
+        state = optimizer.tell(_runtime.unpack(packed, layout), told)
+        packed, batch = barrier((_runtime.pack(state), next_batch(optimizer, state)))
+        return packed, batch, used + allowed, jax.lax.dynamic_update_slice(values, told, (used,))
+
+    empty = jnp.full((budget + rows,), jnp.inf)
+    start = (packed, batch, jnp.zeros((), jnp.int32), empty)
+    _, _, used, values = jax.lax.while_loop(going_on, generation, start)
+    return used, values
+
+
+def _evaluate_member(group: Any, member: Any, points: Any) -> Any:
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf)[member], group).evaluate(points)

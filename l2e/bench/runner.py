@@ -1,0 +1,244 @@
+"""Runs what a store does not have yet, in worker processes, and appends a record for each run."""
+
+import collections
+import json
+import os
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from l2e.bench.plan import Plan, Task
+from l2e.bench.record import RunRecord, RunSpec, empty_record
+from l2e.bench.store import Store
+from l2e.bench.worker import ask
+
+START_SECONDS = 120.0
+"""Beside the time of its runs, a worker may take that long to start, and again to compile a program of whole runs."""
+POLL_SECONDS = 0.25
+
+
+class AbortedError(RuntimeError):
+    """No run of this experiment can succeed here: something is not installed."""
+
+
+@dataclass
+class _Worker:
+    """A process, what it is doing, and until when it may."""
+
+    process: subprocess.Popen[bytes]
+    log: Any
+    task: Task | None = None
+    began: float = 0.0
+    deadline: float = 0.0
+    ready: bool = False
+    buffer: bytes = b""
+    records: list[RunRecord] = field(default_factory=list)
+
+    def kill(self) -> None:
+        """End it, whatever it does."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                stream.close()
+
+    def last_words(self) -> str:
+        """The end of what it wrote to stderr."""
+        self.log.seek(0)
+        lines = self.log.read().decode(errors="replace").strip().splitlines()
+        return lines[-1][:300] if lines else ""
+
+
+@dataclass
+class Status:
+    """What people watch: the plan, what is done of it, what is being done."""
+
+    plan: Plan
+    records: dict[str, RunRecord]
+    running: list[Task]
+    done_here: int
+    workers: int
+
+
+class Runner:
+    """Does the missing runs of a plan.
+
+    **Arguments:**
+
+    - `store`: open; other runners may work on it at the same time.
+    - `workers`: number of processes; each runs one task at a time on one thread.
+    - `timeout`: seconds one run may take; a run that takes longer is killed and recorded as failed.
+    - `again`: tells of a finished run that it shall be run once more; its new record replaces the old one.
+    - `show`: called a few times per second.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        workers: int,
+        timeout: float,
+        again: Callable[[RunRecord], bool] = lambda record: False,
+        show: Callable[[Status], None] = lambda status: None,
+    ):
+        self.store, self.plan, self.timeout, self.show = store, plan, timeout, show
+        redo = {key for key, record in store.records.items() if again(record)}
+        missing = [spec for spec in plan.specs if spec.key in redo or spec.key not in store.records]
+        self._redo = redo
+        self._queue = collections.deque(plan.tasks(missing))
+        self._count = max(1, min(workers, len(self._queue)))
+        self._workers: list[_Worker] = []
+        self._selector = selectors.DefaultSelector()
+        self.done_here = 0
+
+    def run(self) -> None:
+        """Until every run of the plan has a record. Ctrl-C ends the workers; what is stored stays.
+
+        **Raises:** `AbortedError`, or `StoreError` when records cannot be written.
+        """
+        try:
+            while self._queue or any(worker.task for worker in self._workers):
+                self._give_out()
+                self._collect()
+                self.show(self._status())
+        finally:
+            for worker in self._workers:
+                worker.kill()
+            self._selector.close()
+
+    def _status(self) -> Status:
+        running = [worker.task for worker in self._workers if worker.task]
+        return Status(self.plan, self.store.records, running, self.done_here, self._count)
+
+    def _give_out(self) -> None:
+        while len(self._workers) < self._count and self._queue:
+            self._start()
+        for worker in [worker for worker in self._workers if worker.task is None]:
+            task = self._next()
+            if task is None:
+                return
+            worker.task, worker.began = task, time.monotonic()
+            worker.deadline = worker.began + (self._patience(task) if worker.ready else START_SECONDS)
+            assert worker.process.stdin is not None
+            try:
+                worker.process.stdin.write(ask(task, self.store.folder.resolve()).encode())
+                worker.process.stdin.flush()
+            except BrokenPipeError:
+                self._fail(worker, "crash")
+
+    def _patience(self, task: Task) -> float:
+        return self.timeout * len(task.runs) + (START_SECONDS if task.engine == "compiled" else 0.0)
+
+    def _next(self) -> Task | None:
+        """A task whose runs are all free and not yet done; parts of it if some are not."""
+        self.store.refresh()
+        for _ in range(len(self._queue)):
+            task = self._queue.popleft()
+            left = [spec for spec in task.runs if not self._finished(spec)]
+            free = [spec for spec in left if self.store.claim(spec.key)]
+            if free:
+                self.store.refresh()  # what was finished between the last look and the claim
+                ours = tuple(spec for spec in free if not self._finished(spec))
+                others = tuple(spec for spec in left if spec not in free)
+                if others:
+                    self._queue.append(Task(task.engine, others, task.portfolio))
+                for spec in free:
+                    if spec not in ours:
+                        self.store.release(spec.key)
+                if ours:
+                    return Task(task.engine, ours, task.portfolio)
+            elif left:
+                self._queue.append(Task(task.engine, tuple(left), task.portfolio))  # another runner has them
+        return None
+
+    def _finished(self, spec: RunSpec) -> bool:
+        return spec.key in self.store.records and spec.key not in self._redo
+
+    def _start(self) -> None:
+        log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
+        process = subprocess.Popen(
+            [sys.executable, "-m", "l2e.bench.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=_environment(),
+        )
+        worker = _Worker(process, log)
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        self._selector.register(process.stdout, selectors.EVENT_READ, worker)
+        self._workers.append(worker)
+
+    def _collect(self) -> None:
+        ready = self._selector.select(POLL_SECONDS) if self._workers else []
+        for event, _ in ready:
+            worker: _Worker = event.data
+            content = os.read(event.fd, 1 << 20)
+            if content:
+                for line in _lines(worker, content):
+                    self._answer(worker, json.loads(line))
+            else:
+                self._fail(worker, "crash")
+        for worker in [w for w in self._workers if w.task and time.monotonic() > w.deadline]:
+            self._fail(worker, "timeout")
+
+    def _answer(self, worker: _Worker, answer: dict[str, Any]) -> None:
+        if "abort" in answer:
+            raise AbortedError(answer["abort"])
+        if "ready" in answer:
+            worker.ready = True
+            if worker.task is not None:
+                worker.deadline = time.monotonic() + self._patience(worker.task)
+        elif "done" in answer:
+            self._keep(worker, worker.records)
+            worker.task, worker.records = None, []
+        else:
+            worker.records.append(RunRecord.of(answer))
+
+    def _keep(self, worker: _Worker, records: list[RunRecord]) -> None:
+        self.store.append(records)
+        self.done_here += len(records)
+        assert worker.task is not None
+        for record in records:
+            self._redo.discard(record.key)
+        for key in worker.task.keys:
+            self.store.release(key)
+
+    def _fail(self, worker: _Worker, reason: str) -> None:
+        """A worker is dead or has to be; one run is recorded as failed, several are tried again one by one."""
+        task, seconds = worker.task, time.monotonic() - worker.began
+        self._selector.unregister(worker.process.stdout)  # pyright: ignore[reportArgumentType]
+        worker.kill()
+        self._workers.remove(worker)
+        if task is None:
+            return
+        if len(task.runs) > 1 and not task.runs[0].log:
+            for key in task.keys:
+                self.store.release(key)
+            self._queue.extendleft(reversed(task.split()))
+            return
+        if reason == "timeout":
+            error = f"timed out: no end after {seconds:.0f} s ({self.timeout:g} s per run are allowed)"
+        else:
+            error = f"the worker died with exit code {worker.process.returncode}: {worker.last_words()}"
+        self._keep(worker, [empty_record(spec, reason, error, seconds) for spec in task.runs])
+
+
+def _lines(worker: _Worker, content: bytes) -> Iterator[bytes]:
+    *whole, worker.buffer = (worker.buffer + content).split(b"\n")
+    yield from whole
+
+
+def _environment() -> dict[str, str]:
+    """One thread per worker, unless the user has decided otherwise; this package found where it is now."""
+    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+    own = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    root = str(Path(__file__).parent.parent.parent)
+    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**own, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", **os.environ, "PYTHONPATH": path}

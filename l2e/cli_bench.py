@@ -1,0 +1,86 @@
+"""The commands `l2e bench`, `l2e report` and `l2e export`."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from tyro.conf import Positional, arg
+
+from l2e.bench.store import RECORDS
+
+
+def bench(
+    path: Positional[Path],
+    /,
+    out: Path,
+    workers: int | None = None,
+    methods: Annotated[str, arg(metavar="A,B,..")] = "",
+    seeds: int | None = None,
+    log: Annotated[str, arg(metavar="coco,ioh")] = "",
+    again: Annotated[str, arg(metavar="A,B,..|failed")] = "",
+    timeout: float | None = None,
+) -> int:
+    """Run an experiment: each method on each problem with each seed, counted. Finished runs are never repeated.
+
+    Examples:
+      l2e bench experiments/paper-bbob-10d.toml --out runs/bbob-10d
+      l2e bench experiments/paper-bbob-10d.toml --out runs/bbob-10d --methods de,my_module:my_method --seeds 3
+
+    Args:
+        path: The experiment: suite, methods, seeds, budget (see experiments/smoke.toml).
+        out: Folder of the records; several commands may work on one at the same time.
+        workers: Number of worker processes; one per core if not given.
+        methods: Instead of those in the file.
+        seeds: Runs per problem and method, instead of those in the file.
+        log: Also write official archives: coco (for cocopp), ioh (for IOHanalyzer), or both.
+        again: Run these methods anew although their runs are finished; "failed" for all failed runs.
+        timeout: Seconds one run may take, instead of those in the file.
+    """
+    from l2e.bench.experiment import load_experiment
+    from l2e.bench.official import check_loggers
+    from l2e.bench.plan import make_plan
+    from l2e.bench.progress import Progress, method_table
+    from l2e.bench.runner import AbortedError, Runner
+    from l2e.bench.store import Store
+
+    console = Console(markup=False, highlight=False)
+    for name, number in (("workers", workers), ("seeds", seeds)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be at least 1, got {number}")
+    experiment = load_experiment(path).but(_names(methods), seeds)
+    loggers = _names(log)
+    check_loggers(loggers, experiment.suite)
+    plan = make_plan(experiment, loggers)
+    store = Store(out)
+    store.open()
+    store.note_experiment(load_experiment(path).facts)
+    redo = set(_names(again))
+    known = {spec.key for spec in plan.specs}
+    runner = Runner(
+        plan,
+        store,
+        workers or len(os.sched_getaffinity(0)),
+        timeout or experiment.timeout,
+        again=lambda r: r.key in known and (r.spec.method in redo or ("failed" in redo and r.error is not None)),
+    )
+    try:
+        with Progress(console, experiment.title or experiment.name) as progress:
+            runner.show = progress.show
+            runner.run()
+    except KeyboardInterrupt:
+        done = sum(spec.key in store.records for spec in plan.specs)
+        console.print(f"stopped: {done} of {len(plan.specs)} runs are in {out / RECORDS}; the same command goes on")
+        return 130
+    except AbortedError as error:
+        raise ValueError(str(error)) from error
+    console.print(method_table(runner._status(), experiment.title or experiment.name))
+    failed = [store.records[spec.key] for spec in plan.specs if store.records[spec.key].error is not None]
+    for record in failed[:5]:
+        console.print(f"failed: {record.spec.method} on {record.spec.problem}, seed {record.spec.seed}: {record.error}")
+    console.print(f"{runner.done_here} runs done now, {len(plan.specs)} in {out / RECORDS}", soft_wrap=True)
+    return 0
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
