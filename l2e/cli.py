@@ -1,4 +1,4 @@
-"""The command line: `l2e minimize | methods | problems | models | train | diagnose | score | demo`."""
+"""The command line: `l2e minimize | methods | problems | models | train | diagnose | score | ablate | demo`."""
 
 import importlib
 import json
@@ -205,6 +205,21 @@ def score(
     return 0
 
 
+def ablate(path: Positional[Path], /, out: Path, progress: bool = True) -> int:
+    """Train and score the variants of an ablation file; write a table. The same command goes on where it was.
+
+    Args:
+        path: The ablation, e.g. experiments/ablation-components.toml.
+        out: Folder for the trainings, their scores, ablation.json and ablation.md.
+        progress: Show progress bars.
+    """
+    from l2e import _runtime
+    from l2e.ablation import ablate as run
+
+    _runtime._keep_compilations()
+    return run(path, out, plain_console(), progress)
+
+
 def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
     """List the shipped models and those of your trainings, with what their cards say.
 
@@ -273,6 +288,7 @@ COMMANDS = {
     "diagnose": diagnose,
     "bench": bench,
     "score": score,
+    "ablate": ablate,
     "demo": demo,
 }
 

@@ -33,9 +33,10 @@ class Score:
         """Over functions, of the mean gap over seeds, floored at 1e-8."""
         return float(np.exp(np.log(np.maximum(self.gaps.mean(axis=1), GAP_FLOOR)).mean()))
 
-    def save(self, path: Path) -> None:
-        """Write all gaps, and what they are of, as JSON."""
-        facts = {
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All gaps, and what they are of, in the types of JSON."""
+        return {
             "method": self.method,
             "suite": f"paper-bbob-{self.dimension}d",
             "budget": self.budget,
@@ -44,7 +45,10 @@ class Score:
             "geometric_mean": self.geometric_mean,
             "gaps": {f"f{f}": row.tolist() for f, row in zip(self.functions, self.gaps, strict=True)},
         }
-        write_whole(path, json.dumps(facts, indent=1).encode())
+
+    def save(self, path: Path) -> None:
+        """Write the facts as JSON."""
+        write_whole(path, json.dumps(self.facts, indent=1).encode())
 
 
 def score(

@@ -1,0 +1,70 @@
+"""Score a trained model beside its peers and write it into the package, with its card.
+
+    python experiments/ship_model.py runs/base-10d l2e-base-10d --commit e8cae05
+
+Scored on the paper's test functions: the model as it ships (half-precision weights), as it was trained, the weights its
+training began with, and the trained model without its random term.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from l2e import models
+from l2e.problems import PAPER_TEST
+from l2e.problems.bbob_suite import NAMES
+from l2e.score import score
+
+LARGEST = 5_000_000
+"""Bytes a shipped file may have."""
+
+
+def main() -> None:
+    """Score, write, check the size."""
+    arguments = _parse()
+    console = Console()
+    target = models.SHIPPED / f"{arguments.name}{models.SUFFIX}"
+    card = models.card(arguments.run)
+
+    def scored(method: Any, name: str) -> dict[str, Any]:
+        result = score(method, card.facts["dimension"], arguments.budget, arguments.seeds, False, console, name)
+        console.print(f"{name}: {result.geometric_mean:.4g}")
+        means = {f"f{f}": float(f"{row.mean():.4g}") for f, row in zip(result.functions, result.gaps, strict=True)}
+        kept = {key: result.facts[key] for key in ("suite", "budget", "seeds")}
+        return {**kept, "geometric_mean": float(f"{result.geometric_mean:.4g}"), "means": means}
+
+    peers = {
+        "trained, float32": scored(models.load(arguments.run), "trained"),
+        "untrained": scored(models.untrained(arguments.run), "untrained"),
+        "trained, without its random term": scored(models.without_noise(arguments.run), "without noise"),
+    }
+    facts = {
+        "commit": arguments.commit,
+        "never_seen": [f"f{function} {NAMES[function - 1]}" for function in PAPER_TEST],
+        "trained_on": [f"f{function} {NAMES[function - 1]}" for function in card.facts["tasks"]["functions"]],
+        "peers": peers,
+    }
+    models.ship(arguments.run, target, facts)
+    models.ship(arguments.run, target, facts | {"score": scored(models.load(target), "shipped")})
+    size = target.stat().st_size
+    console.print(f"{target}: {size / 1e6:.2f} MB")
+    if size > LARGEST:
+        target.unlink()
+        target.with_suffix(".card.json").unlink()
+        raise SystemExit(f"too large to ship: {size} bytes, at most {LARGEST}")
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="folder of the training")
+    parser.add_argument("name", help="what the model will be called")
+    parser.add_argument("--commit", required=True, help="commit at which it was trained")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--budget", type=int, default=20_000)
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""An ablation: a training changed in a point per variant, each trained and scored on the paper's test functions."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from rich.console import Console
+
+from l2e import models
+from l2e._names import unknown
+from l2e._version import __version__
+from l2e.checkpoint import write_whole
+from l2e.meta.config import TrainConfig, parse_config
+from l2e.meta.run import run
+from l2e.score import score
+
+KEYS = ("title", "training", "seeds", "common", "variants", "remarks")
+STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
+    "mean": lambda means: float(means.mean()),
+    "median": lambda means: float(np.median(means)),
+    "geometric_mean": lambda means: float(np.exp(np.log(np.maximum(means, 1e-8)).mean())),
+    "std": lambda means: float(means.std()),
+}
+"""Over functions, of the mean gap over seeds; `std` is that of the population, as in the paper."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One row: its training, and what the paper's table says of it."""
+
+    name: str
+    config: TrainConfig
+    paper: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """A whole file."""
+
+    title: str
+    seeds: int
+    variants: tuple[Variant, ...]
+    remarks: str
+
+
+def load_ablation(path: Path) -> Ablation:
+    """Read a file: `training` names a training file beside it, `common` and each variant change some of its keys.
+
+    **Raises:** `ValueError` naming the file and the key that is unknown or missing.
+    """
+    try:
+        given = tomllib.loads(path.read_text())
+        for key in given:
+            if key not in KEYS:
+                raise unknown("key", key, KEYS)
+        missing = [key for key in ("title", "training", "variants") if not given.get(key)]
+        if missing:
+            raise ValueError(f"{', '.join(missing)} missing")
+        first = tomllib.loads((path.parent / given["training"]).read_text())
+        common = merged(first, given.get("common", {}))
+        variants = tuple(_variant(name, common, dict(change)) for name, change in given["variants"].items())
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    return Ablation(given["title"], given.get("seeds", 10), variants, given.get("remarks", "").strip())
+
+
+def merged(tables: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
+    """Tables of a training file with some keys changed."""
+    return {name: tables.get(name, {}) | change.get(name, {}) for name in {**tables, **change}}
+
+
+def _variant(name: str, common: dict[str, Any], change: dict[str, Any]) -> Variant:
+    paper = change.pop("paper", {})
+    for key in paper:
+        if key not in (*STATISTICS, "rank"):
+            raise unknown(f"statistic of variant {name!r}", key, (*STATISTICS, "rank"))
+    return Variant(name, parse_config(merged(common, change)), paper)
+
+
+def ablate(path: Path, out: Path, console: Console, progress: bool = True) -> int:
+    """Train and score each variant and write `ablation.json` and `ablation.md`; what is done is not done again.
+
+    **Returns:** 0, or 130 if a training was interrupted; the same call goes on from there.
+    """
+    ablation = load_ablation(path)
+    gaps: list[dict[str, float]] = []
+    rows: list[dict[str, Any]] = []
+    for number, variant in enumerate(ablation.variants, start=1):
+        console.print(f"{number} of {len(ablation.variants)}: {variant.name}")
+        folder = out / variant.name.replace(" ", "-")
+        finished = run(
+            variant.config.spec(), variant.config.training.seed, folder, variant.config.facts, console, progress
+        )
+        if not finished.complete:
+            return 130
+        jax.clear_caches()  # compiled steps of one variant are of no use to the next
+        facts = _scored(folder, ablation.seeds, console)
+        gaps.append({function: float(np.mean(row)) for function, row in facts["gaps"].items()})
+        rows.append({"name": variant.name, "budget": facts["budget"], "paper": variant.paper, **_training(folder)})
+    _rank(rows, np.array([list(means.values()) for means in gaps]))
+    rows = [row | {"means": means} for row, means in zip(rows, gaps, strict=True)]
+    record = {"title": ablation.title, "seeds": ablation.seeds, "version": __version__, "rows": rows}
+    write_whole(out / "ablation.json", (json.dumps(record, indent=1) + "\n").encode())
+    write_whole(out / "ablation.md", markdown(ablation, rows, path).encode())
+    console.print(f"table: {out / 'ablation.md'}")
+    return 0
+
+
+def _scored(folder: Path, seeds: int, console: Console) -> dict[str, Any]:
+    """The score of a model with the budget it was trained for, from disk if it is there."""
+    path, card = folder / "score.json", models.card(folder)
+    if path.exists():
+        facts = json.loads(path.read_text())
+        if (facts["seeds"], facts["budget"]) == (seeds, card.evaluations):
+            return facts
+    result = score(models.load(folder), card.facts["dimension"], card.evaluations, seeds, False, console, folder.name)
+    result.save(path)
+    return result.facts
+
+
+def _training(folder: Path) -> dict[str, Any]:
+    facts = models.card(folder).facts
+    return {key: facts[key] for key in ("step", "steps", "hours", "validation", "validation_untrained")}
+
+
+def _rank(rows: list[dict[str, Any]], gaps: np.ndarray) -> None:
+    """Add each row's statistics over functions and its mean rank among the rows; equal gaps share a rank."""
+    below = (gaps[None] < gaps[:, None]).sum(axis=1)
+    equal = (gaps[None] == gaps[:, None]).sum(axis=1)
+    ranks = (below + (equal + 1) / 2).mean(axis=1)
+    for row, means, rank in zip(rows, gaps, ranks, strict=True):
+        row["measured"] = {name: statistic(means) for name, statistic in STATISTICS.items()} | {"rank": float(rank)}
+
+
+def markdown(ablation: Ablation, rows: list[dict[str, Any]], path: Path) -> str:
+    """The table as text, measured and printed numbers side by side."""
+    shown = (*STATISTICS, "rank")
+    heading = ["variant", "evaluations", "validation: untrained, trained", *(name.replace("_", " ") for name in shown)]
+    lines = ["| " + " | ".join(heading) + " |", "|" + "---|" * len(heading)]
+    for row in rows:
+        learned = f"{row['validation_untrained']:.2f}, {row['validation']:.2f} (step {row['step']} of {row['steps']})"
+        cells = [_cell(row["measured"][name], row["paper"].get(name)) for name in shown]
+        lines.append("| " + " | ".join([row["name"], str(row["budget"]), learned, *cells]) + " |")
+    minutes = 60 * sum(row["hours"] for row in rows)
+    about = (
+        f"Final gaps f - f* on the paper's 16 test functions of BBOB-10D, mean of {ablation.seeds} seeds, statistics "
+        f"over functions; in brackets the paper's numbers, where it has them. Validation is the mean log10 gap on "
+        f"held-out instances of the training families. Training took {minutes:.0f} minutes in all."
+    )
+    command = f"`l2e ablate {path.as_posix()} --out runs/{path.stem}`"
+    return "\n\n".join([f"# {ablation.title}", command, about, "\n".join(lines), ablation.remarks]).rstrip() + "\n"
+
+
+def _cell(measured: float, paper: float | None) -> str:
+    return f"{measured:.3g}" if paper is None else f"{measured:.3g} ({paper:.4g})"

@@ -1,0 +1,111 @@
+"""From an ablation file to a table: variants change what they name, are trained and scored once, and are ranked."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from l2e.ablation import _rank, load_ablation, merged
+from l2e.cli import main
+
+HERE = Path(__file__).parent.parent / "experiments"
+TRAINING = """
+[optimizer]
+operator = "base"
+population_size = 8
+width = 4
+[tasks]
+functions = [1]
+[estimator]
+kind = "truncated"
+length = 2
+[training]
+steps = 1
+generations = 3
+validation_batch = 1
+"""
+ABLATION = """
+title = "Tiny"
+training = "tiny.toml"
+seeds = 1
+remarks = "Nothing to see."
+[common.training]
+steps = 2
+[variants."one for each"]
+paper = { mean = 3.0 }
+[variants."blended"]
+optimizer = { deployed_gate = "soft", schedule = "shared" }
+"""
+
+
+def command(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(list(arguments))
+    return int(caught.value.code or 0)
+
+
+@pytest.fixture
+def files(tmp_path) -> Path:
+    (tmp_path / "tiny.toml").write_text(TRAINING)
+    (tmp_path / "ablation.toml").write_text(ABLATION)
+    return tmp_path
+
+
+def test_the_papers_tables_can_be_read_and_differ_where_they_say() -> None:
+    components = load_ablation(HERE / "ablation-components.toml")
+    rows = {variant.name[0]: variant for variant in components.variants}
+    assert rows["1"].config.guidance is None
+    assert rows["4"].config.guidance is not None
+    assert rows["2"].config.optimizer.deployed_gate == "fixed"
+    assert rows["3"].config.optimizer.operator == "base"
+    assert [rows[item].paper["mean"] for item in "1234"] == [5.294e5, 8.213e5, 3.506e4, 5.098e3]
+    sharing = load_ablation(HERE / "ablation-sharing.toml")
+    assert [(v.config.optimizer.schedule, v.config.training.generations + 1) for v in sharing.variants] == [
+        (schedule, batches) for schedule in ("shared", "unshared") for batches in (20, 50, 100, 200)
+    ]
+
+
+def test_a_change_replaces_keys_and_leaves_the_rest() -> None:
+    assert merged({"a": {"x": 1, "y": 2}}, {"a": {"y": 3}, "b": {"z": 4}}) == {"a": {"x": 1, "y": 3}, "b": {"z": 4}}
+
+
+def test_equal_gaps_share_a_rank() -> None:
+    rows = [{}, {}, {}]
+    _rank(rows, np.array([[1.0, 5.0], [1.0, 4.0], [2.0, 3.0]]))
+    assert [row["measured"]["rank"] for row in rows] == [2.25, 1.75, 2.0]
+    assert rows[0]["measured"]["mean"] == 3.0
+
+
+def test_an_ablation_trains_scores_and_tells_and_does_nothing_twice(files, capsys) -> None:
+    arguments = ("ablate", str(files / "ablation.toml"), "--out", str(files / "out"), "--no-progress")
+    assert command(*arguments) == 0
+    record = json.loads((files / "out" / "ablation.json").read_text())
+    one, blended = record["rows"]
+    assert (one["budget"], blended["budget"]) == (8 * 4, 8 * 7)
+    assert one["steps"] == 2
+    assert len(one["means"]) == 16
+    assert one["measured"]["mean"] == pytest.approx(np.mean(list(one["means"].values())))
+    text = (files / "out" / "ablation.md").read_text()
+    assert "(3)" in text
+    assert "Nothing to see." in text
+    scored = files / "out" / "blended" / "score.json"
+    before = scored.stat().st_mtime_ns
+    assert command(*arguments) == 0
+    assert scored.stat().st_mtime_ns == before
+    assert json.loads((files / "out" / "ablation.json").read_text())["rows"] == record["rows"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ('title = "x"\nvariant = 1', "variants"),
+        ('title = "x"\ntraining = "tiny.toml"', "variants missing"),
+        ('title = "x"\ntraining = "tiny.toml"\n[variants.a]\npaper = { average = 1.0 }', "average"),
+        ('title = "x"\ntraining = "tiny.toml"\n[variants.a.optimizer]\ngates = "soft"', "gates"),
+    ],
+)
+def test_a_wrong_key_is_named(files, wrong, says) -> None:
+    (files / "wrong.toml").write_text(wrong)
+    with pytest.raises(ValueError, match=says):
+        load_ablation(files / "wrong.toml")
