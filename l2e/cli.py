@@ -16,7 +16,7 @@ from rich.text import Text
 from l2e import catalog
 from l2e._names import MissingExtraError, require, unknown
 from l2e._version import __version__
-from l2e.cli_bench import bench
+from l2e.cli_bench import bench, export, report
 from l2e.cli_train import train
 from l2e.demo import run_demo
 from l2e.evaluator import ObjectiveError
@@ -287,6 +287,8 @@ COMMANDS = {
     "train": train,
     "diagnose": diagnose,
     "bench": bench,
+    "report": report,
+    "export": export,
     "score": score,
     "ablate": ablate,
     "demo": demo,

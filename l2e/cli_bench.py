@@ -84,3 +84,48 @@ def bench(
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def report(
+    store: Positional[Path],
+    /,
+    out: Path,
+    methods: Annotated[str, arg(metavar="A,B,..")] = "",
+    published: bool = True,
+    figures: bool = True,
+) -> int:
+    """Write a report of an experiment: one page, figures, tables as markdown, LaTeX and CSV.
+
+    Args:
+        store: The folder that l2e bench wrote; may still be written to.
+        out: Folder for index.html, figures and tables.
+        methods: Only these, in this order.
+        published: Show the paper's printed numbers beside the measured ones, where there are any.
+        figures: Draw PNG and PDF figures, which takes most of the time.
+    """
+    from l2e.bench.store import read_store
+    from l2e.report.collection import collect
+    from l2e.report.write import write_report
+
+    console = Console(markup=False, highlight=False)
+    read = read_store(store)
+    if read.damaged:
+        console.print(f"{read.damaged} damaged lines were skipped: runs that were killed while being written")
+    for path in write_report(collect(read, _names(methods)), out, published, figures):
+        console.print(str(path), soft_wrap=True)
+    return 0
+
+
+def export(store: Positional[Path], to: Positional[Path], /) -> int:
+    """Write the records of a store as .csv, .parquet, or (thinned, for keeping) .jsonl.gz.
+
+    Args:
+        store: The folder that l2e bench wrote.
+        to: The file; its ending is the format.
+    """
+    from l2e.bench.store import read_store
+    from l2e.report.export import export_records
+
+    count = export_records(read_store(store), to)
+    Console(markup=False, highlight=False).print(f"{count} records in {to}", soft_wrap=True)
+    return 0

@@ -11,8 +11,6 @@ from l2e.bench.methods import build, digest, runs_compiled
 from l2e.bench.record import RunSpec
 from l2e.bench.suite import Instance, parts
 
-LOGGERS = ("coco", "ioh")
-
 
 @dataclass(frozen=True)
 class Task:
@@ -43,6 +41,12 @@ class Plan:
     specs: tuple[RunSpec, ...]
     compiled: frozenset[tuple[str, int]]
     portfolios: dict[int, tuple[str, ...]]
+
+    def whole(self, missing: Iterable[RunSpec]) -> list[RunSpec]:
+        """These runs; with official loggers all runs of the archives they belong to, which are written at once."""
+        missing = list(missing)
+        archives = {_archive(spec) for spec in missing if spec.log}
+        return [spec for spec in self.specs if _archive(spec) in archives] if archives else missing
 
     def tasks(self, missing: Iterable[RunSpec]) -> list[Task]:
         """The missing runs as tasks, in the order of the plan."""
@@ -87,7 +91,10 @@ def _groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
     """Runs of one method on one function: in one dimension, or in all of them when an archive is written."""
     groups: dict[Any, list[RunSpec]] = {}
     for spec in specs:
-        place = parts(spec.problem)
-        where = (spec.method, place["function"], None if spec.log else place["dimension"])
+        where = _archive(spec) if spec.log else (*_archive(spec), parts(spec.problem)["dimension"])
         groups.setdefault(where, []).append(spec)
     return list(groups.values())
+
+
+def _archive(spec: RunSpec) -> tuple[str, int]:
+    return spec.method, parts(spec.problem)["function"]

@@ -89,8 +89,8 @@ class Runner:
     ):
         self.store, self.plan, self.timeout, self.show = store, plan, timeout, show
         redo = {key for key, record in store.records.items() if again(record)}
-        missing = [spec for spec in plan.specs if spec.key in redo or spec.key not in store.records]
-        self._redo = redo
+        missing = plan.whole(spec for spec in plan.specs if spec.key in redo or spec.key not in store.records)
+        self._redo = redo | {spec.key for spec in missing if spec.key in store.records}
         self._queue = collections.deque(plan.tasks(missing))
         self._count = max(1, min(workers, len(self._queue)))
         self._workers: list[_Worker] = []

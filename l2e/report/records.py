@@ -22,6 +22,10 @@ class Run:
     improved_to: np.ndarray
     f_opt: float | None
     seconds: float
+    key: str = ""  # of its record in a store
+    dimension: int = 0
+    group: str = ""
+    error: str | None = None
 
     @classmethod
     def of(
