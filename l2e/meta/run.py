@@ -59,6 +59,8 @@ def run(
     writer = distributed.is_writer()
     if writer:
         _cut_metrics(folder / METRICS, int(state.step))
+    if int(state.step) >= spec.steps and (folder / BEST).exists():
+        return Finished(True, state, folder)
     began = time.monotonic()
     untrained = float(np.mean(trainer.validate(trainer.first_weights)))
 
