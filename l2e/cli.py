@@ -120,7 +120,9 @@ def methods() -> int:
     for heading in ("method", "kind", "what it is"):
         table.add_column(heading, no_wrap=heading != "what it is")
     for name, method in catalog.all_methods().items():
-        kind = "native" if method.native else f"needs l2e[{method.extra}]" if method.extra else "adapter"
+        kind = (
+            "native" if method.native or method.program else f"needs l2e[{method.extra}]" if method.extra else "adapter"
+        )
         default = "  (default)" if name == catalog.DEFAULT_METHOD else ""
         table.add_row(name, kind, method.summary + default)
     plain_console().print(table)
@@ -237,9 +239,9 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
         card = store.card(name)
         facts = card.facts
         trained = f"{facts['step']} of {facts['steps']} steps, {facts['hours']:.2f} h"
-        score = facts.get("score")
-        shown = "-" if score is None else f"{score['geometric_mean']:.3g} on {score['suite']}"
-        table.add_row(str(name), card.summary, trained, f"{facts['validation']:.3f}", shown)
+        first = facts.get("validation_untrained")
+        learned = f"{facts['validation']:.2f}" + ("" if first is None else f", untrained {first:.2f}")
+        table.add_row(str(name), card.summary, trained, learned, _score_text(facts))
     console.print(table)
     return 0
 
@@ -395,6 +397,14 @@ def _check_plot(plot: Path | None) -> None:
         require("matplotlib", "report")
         if plot.suffix not in (".png", ".pdf", ".svg"):
             raise ValueError(f"--plot must end in .png, .pdf or .svg, got {plot}")
+
+
+def _score_text(facts: dict[str, Any]) -> str:
+    """The score of a model, and beside it those of its peers."""
+    if "score" not in facts:
+        return "-"
+    peers = "".join(f"; {name}: {peer['geometric_mean']:.3g}" for name, peer in facts.get("peers", {}).items())
+    return f"{facts['score']['geometric_mean']:.3g} on {facts['score']['suite']}{peers}"
 
 
 def _at_least_one(**numbers: int) -> None:
