@@ -11,10 +11,9 @@ from l2e import _saved_run
 from l2e._result import collect
 from l2e._setup import prepare, seconds, target_value
 from l2e.catalog import DEFAULT_METHOD
-from l2e.contestant import AbstractContestant
 from l2e.evaluator import BudgetExhausted, Evaluator, StopSearch
 from l2e.optimizer import AbstractOptimizer
-from l2e.solve import Driver
+from l2e.program import AbstractProgram
 
 
 class Optimizer:
@@ -35,7 +34,7 @@ class Optimizer:
         self,
         *,
         bounds: Any,
-        method: str | AbstractOptimizer[Any] = DEFAULT_METHOD,
+        method: str | AbstractOptimizer[Any] | AbstractProgram = DEFAULT_METHOD,
         budget: int = 10_000,
         x0: Any = None,
         rng: Any = None,
@@ -44,11 +43,12 @@ class Optimizer:
         max_seconds: float | None = None,
     ):
         setup = prepare(bounds, method, budget, x0, rng, population_size)
-        if isinstance(setup.searcher, AbstractContestant):
+        driver = setup.driver()
+        if driver is None:
             raise ValueError(f"method {setup.method!r} runs its own loop and has no ask/tell; use l2e.minimize")
         self._setup = setup
         self._meter = Evaluator(_not_called, setup.space, setup.budget)
-        self._driver = Driver(setup.searcher, setup.space, setup.key, setup.start)
+        self._driver = driver
         self._target = target_value(target)
         self._max_seconds = seconds("max_seconds", max_seconds)
         self._began: float | None = None  # the clock starts with the first ask, after compilation
@@ -110,7 +110,9 @@ class Optimizer:
         _saved_run.save_run(path, self._driver.state, self._meter.read(), self._facts)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, method: AbstractOptimizer[Any] | None = None) -> "Optimizer":
+    def load(
+        cls, path: str | os.PathLike[str], *, method: AbstractOptimizer[Any] | AbstractProgram | None = None
+    ) -> "Optimizer":
         """Go on with a saved search. If it was begun with an optimizer object, that object is needed again."""
         facts = _saved_run.saved_search(path)
         fresh = cls(

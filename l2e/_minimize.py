@@ -17,6 +17,7 @@ from l2e.contestant import AbstractContestant
 from l2e.evaluator import Evaluator, ObjectiveError, OnError, StopSearch
 from l2e.optimizer import AbstractOptimizer
 from l2e.problem import AbstractProblem, HostFunction
+from l2e.program import ProgramDriver
 from l2e.solve import Driver, search
 
 SAVE_EVERY_SECONDS = 2.0
@@ -120,11 +121,12 @@ def minimize(
 
 def _run(setup: Setup, evaluate: Evaluator, checkpoint: Any) -> tuple[str, str]:
     try:
-        if isinstance(setup.searcher, AbstractContestant):
+        driver = setup.driver()
+        if driver is None:
             if checkpoint is not None:
                 raise ValueError(f"method {setup.method!r} cannot be saved and resumed; native methods can")
+            assert isinstance(setup.searcher, AbstractContestant)
             return "converged", setup.searcher.run(evaluate, setup.space, setup.seed, setup.start)
-        driver = Driver(setup.searcher, setup.space, setup.key, setup.start)
         if checkpoint is None:
             search(driver, evaluate)
         else:
@@ -134,7 +136,7 @@ def _run(setup: Setup, evaluate: Evaluator, checkpoint: Any) -> tuple[str, str]:
     return "converged", "the method expects no further improvement"
 
 
-def _search_and_save(driver: Driver, evaluate: Evaluator, path: Any, facts: dict[str, Any]) -> None:
+def _search_and_save(driver: Driver | ProgramDriver, evaluate: Evaluator, path: Any, facts: dict[str, Any]) -> None:
     """Search, keeping on disk a state from which the run goes on exactly: always one between two generations."""
     if os.path.exists(path):
         evaluate.resume(_saved_run.load_run(path, driver, facts))

@@ -12,6 +12,8 @@ from l2e._space import Box, box
 from l2e.catalog import Searcher
 from l2e.contestant import AbstractContestant
 from l2e.optimizer import AbstractOptimizer
+from l2e.program import AbstractProgram, ProgramDriver
+from l2e.solve import Driver
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,14 @@ class Setup:
     key: jax.Array
     start: np.ndarray | None
     population_size: int | None
+
+    def driver(self) -> Driver | ProgramDriver | None:
+        """What runs the searcher batch by batch, or None if it runs a loop of its own."""
+        if isinstance(self.searcher, AbstractProgram):
+            return ProgramDriver(self.searcher, self.space, self.seed, self.budget, self.start)
+        if isinstance(self.searcher, AbstractContestant):
+            return None
+        return Driver(self.searcher, self.space, self.key, self.start)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -24,7 +24,8 @@ class Method:
     summary: str
     build: Callable[[int, int, int | None], Searcher]
     extra: str | None = None  # the optional dependencies it needs
-    native: bool = True  # ours: ask/tell, checkpoints, vmap
+    native: bool = True  # ours in JAX: ask/tell, checkpoints, vmap
+    program: bool = False  # ours on the host: ask/tell and checkpoints
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,20 @@ def _evosax(algorithm: str, summary: str) -> Method:
     return _adapter("evosax_searchers:EvosaxES", "bench", f"{summary}, evosax's weights", algorithm=algorithm)
 
 
+def _portfolio(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.experts.portfolio import Portfolio
+
+    _no_size(size, "l2e")
+    return Portfolio()
+
+
 METHODS: dict[str, Method] = {
+    "l2e": Method(
+        "quasi-Newton, surrogate-guided evolution and global experts under a router, told the budget",
+        _portfolio,
+        native=False,
+        program=True,
+    ),
     "random-search": Method("uniform random points", _random_search),
     "de": Method("differential evolution, rand/1/bin", _de("rand/1/bin")),
     "de-pbest": Method("differential evolution, current-to-pbest/1/bin", _de("current-to-pbest/1/bin")),

@@ -15,6 +15,7 @@ from l2e._types import Key
 from l2e.evaluator import Evaluator
 from l2e.optimizer import AbstractOptimizer
 from l2e.problem import AbstractTraceableProblem
+from l2e.program import ProgramDriver
 
 
 class Trace(NamedTuple):
@@ -179,7 +180,7 @@ class Driver:
             return np.asarray(_ask(self._static, self._layout, self._arrays, self._packed), dtype=np.float64)
 
 
-def search(driver: Driver, evaluate: Evaluator, after: Callable[[], None] | None = None) -> None:
+def search(driver: Driver | ProgramDriver, evaluate: Evaluator, after: Callable[[], None] | None = None) -> None:
     """Ask, evaluate and tell until the optimizer has converged or the evaluator raises `StopSearch`.
 
     `after` is called after each generation.

@@ -14,6 +14,8 @@ LAYERS = [
     {"_space"},
     {"_fold", "_normal", "_projection", "problem", "optimizer", "operator", "evaluator", "checkpoint"},
     {"contestant"},
+    {"program"},
+    {"experts"},
     {"nn"},
     {"operators"},
     {"problems", "optimizers", "adapters"},

@@ -1,0 +1,41 @@
+"""The default optimizer: the router's search as a method on any box."""
+
+from collections.abc import Generator
+
+import numpy as np
+
+from l2e._space import Box
+from l2e.experts.router import Router
+from l2e.experts.run import HALF, Run
+from l2e.program import AbstractProgram
+
+
+class Portfolio(AbstractProgram):
+    """Quasi-Newton, a surrogate-guided evolution strategy and global experts under one router, told the budget.
+
+    The box is mapped onto a cube, so scaling the bounds does not change the search.
+
+    **Arguments:** `numerical`, `surrogate`, `separable`, `global_search`: parts that can be switched off.
+    """
+
+    numerical: bool = True
+    surrogate: bool = True
+    separable: bool = True
+    global_search: bool = True
+
+    def batches(
+        self, space: Box, seed: int, budget: int, start: np.ndarray | None
+    ) -> Generator[np.ndarray, np.ndarray, str]:
+        lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
+        width = upper - lower
+        first = np.zeros(len(lower))
+        if start is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                first = np.where(width > 0, np.clip((start - lower) / width, 0, 1) * 2 * HALF - HALF, 0.0)
+        run = Run(len(lower), budget, np.random.default_rng(seed))
+        search = Router(self.numerical, self.surrogate, self.separable, self.global_search).search(run, first)
+        points = next(search)
+        while True:
+            inside = np.clip(lower + (points + HALF) / (2 * HALF) * width, lower, upper)
+            values = yield inside
+            points = search.send(values)

@@ -1,0 +1,97 @@
+"""The gate of the method at inference: a fitted quadratic replaces evaluations as far as it has earned trust.
+
+Trust is Kendall's tau between true and fitted values of the latest evaluations, smoothed. (Left-out instead of fitted
+values are the more honest measure, and the worse one: they trust too late to help a small budget.)
+"""
+
+import numpy as np
+
+from l2e.experts.quadratic import Quadratic, fit_quadratic, terms_of
+from l2e.experts.run import Run
+
+SMOOTHING = 0.7
+NONE_BELOW, FULL_ABOVE = 0.36, 0.92
+GIVE_UP_BELOW = 0.25
+SHAPE_ABOVE = 0.5
+TERMS_PER_POINT = 80
+"""A fit of more terms waits for more new points, so that its cost per evaluation stays bounded."""
+
+
+class Surrogate:
+    """Fits, judges and applies the quadratic model of one evolutionary search.
+
+    The model lives in the whitened frame u = (sigma M)^-1 (x - m) of the distribution at the time of its fit.
+    """
+
+    def __init__(self) -> None:
+        self.tau = 0.0
+        self.model: Quadratic | None = None
+        self.fresh = False  # the model was fitted for this generation
+        self._mean = np.empty(0)
+        self._inverse = np.empty(0)
+        self._fitted_at = -(10**9)
+        self._rest = 0
+        self._next_rest = 8
+
+    def fit(self, run: Run, mean: np.ndarray, matrix: np.ndarray, population: int) -> bool:
+        """Bring the model up to date for a distribution; whether there is one to be used."""
+        self.fresh = False
+        if self._rest > 0:
+            self._rest -= 1
+            return False
+        if self.model is not None and run.used - self._fitted_at < terms_of(len(mean)) / TERMS_PER_POINT:
+            return True
+        points, values, age = run.memory()
+        if len(values) < len(mean) + 4:
+            return False
+        try:
+            inverse = np.linalg.inv(matrix)
+        except np.linalg.LinAlgError:
+            return False
+        model = fit_quadratic((points - mean) @ inverse.T, values, age)
+        if model is None:
+            return False
+        self.model, self._mean, self._inverse = model, mean.copy(), inverse
+        self.fresh, self._fitted_at = True, run.used
+        self._judge(model, population, enough=len(values) > 10 * len(mean))
+        return True
+
+    def _judge(self, model: Quadratic, population: int, enough: bool) -> None:
+        latest = np.argsort(model.age)[: max(population, 12)]
+        tau = kendall(model.fitted[latest], model.values[latest])
+        self.tau = SMOOTHING * self.tau + (1 - SMOOTHING) * tau
+        if enough and max(self.tau, tau) < GIVE_UP_BELOW:
+            self._rest, self._next_rest = self._next_rest, min(2 * self._next_rest, 64)
+
+    def minimiser(self) -> np.ndarray:
+        """The model's minimiser in its trust region, as a point."""
+        assert self.model is not None
+        return self._mean + np.linalg.solve(self._inverse, self.model.minimiser)
+
+    def predict(self, points: np.ndarray) -> np.ndarray:
+        """The model's values, on the scale of f."""
+        assert self.model is not None
+        return self.model.value((points - self._mean) @ self._inverse.T)
+
+    def evaluations(self, population: int) -> int:
+        """How many of a generation are truly evaluated."""
+        earned = np.clip((self.tau - NONE_BELOW) / (FULL_ABOVE - NONE_BELOW), 0.0, 1.0)
+        return max(1, round(population + (1 - population) * float(earned)))
+
+    def shape(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Axes and factors that turn the frame towards the inverse root of the Hessian, as far as it is trusted."""
+        if self.model is None or not self.fresh or self.tau < SHAPE_ABOVE or not self.model.full:
+            return None
+        squares, axes = np.linalg.eigh(self.model.hessian)
+        if squares[0] <= 0:
+            return None
+        logs = -0.5 * np.log(squares)
+        return axes, np.clip(np.exp(logs - logs.mean()), 1 / 3, 3) ** self.tau
+
+
+def kendall(first: np.ndarray, second: np.ndarray) -> float:
+    """Kendall's tau-b: concordant minus discordant pairs, over the pairs that are not tied; 0 if all are."""
+    upper = np.triu_indices(len(first), 1)
+    a, b = (np.sign(x[upper[0]] - x[upper[1]]) for x in (first, second))
+    size = np.sqrt(float((a != 0).sum()) * float((b != 0).sum()))
+    return float((a * b).sum() / size) if size > 0 else 0.0

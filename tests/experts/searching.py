@@ -1,0 +1,35 @@
+"""Drive experts on plain functions of one point."""
+
+import numpy as np
+
+from l2e.experts.run import Run
+
+
+def drive(program, function, limit):
+    """Answer a program's batches until it ends or `limit` evaluations are used; its value, or None."""
+    used, values = 0, None
+    while True:
+        try:
+            points = program.send(values)
+        except StopIteration as end:
+            return end.value
+        if used + len(points) > limit:
+            return None
+        used += len(points)
+        values = np.asarray([function(x) for x in points])
+
+
+def until_done(expert, run):
+    """Step an expert until it gives a reason."""
+    while True:
+        reason = yield from expert.step(run)
+        if reason is not None:
+            return reason
+
+
+def fresh_run(dimension, budget, seed=0):
+    return Run(dimension, budget, np.random.default_rng(seed))
+
+
+def rotation(dimension, seed=0):
+    return np.linalg.qr(np.random.default_rng(seed).standard_normal((dimension, dimension)))[0]

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+from searching import drive, fresh_run, rotation, until_done
+
+from l2e.experts.evolution import Evolution, default_population, rates
+from l2e.experts.quadratic import _trust_region, fit_quadratic
+from l2e.experts.trust import Surrogate, kendall
+
+
+def quadratic(u):
+    return 3 + u @ [1.0, -2.0, 0.5] + 0.5 * np.einsum("ni,ij,nj->n", u, HESSIAN, u)
+
+
+HESSIAN = rotation(3, 2).T @ np.diag([1.0, 4.0, 20.0]) @ rotation(3, 2)
+
+
+def test_recovers_a_quadratic():
+    u = np.random.default_rng(0).standard_normal((40, 3))
+    model = fit_quadratic(u, quadratic(u), np.arange(40))
+    assert model is not None
+    assert model.power == 1.0
+    np.testing.assert_allclose(model.hessian, HESSIAN, atol=1e-3)
+    fresh = np.random.default_rng(1).standard_normal((10, 3))
+    np.testing.assert_allclose(model.value(fresh), quadratic(fresh), rtol=1e-3)
+
+
+def test_takes_the_root_of_a_fourth_power():
+    u = np.random.default_rng(0).standard_normal((40, 3))
+    model = fit_quadratic(u, (u**2).sum(axis=1) ** 2, np.arange(40))
+    assert model is not None
+    assert model.power == 0.5
+
+
+def test_too_few_or_equal_values_give_no_model():
+    u = np.random.default_rng(0).standard_normal((40, 3))
+    assert fit_quadratic(u[:4], quadratic(u[:4]), np.arange(4)) is None
+    assert fit_quadratic(u, np.ones(40), np.arange(40)) is None
+
+
+def test_trust_region_minimiser_beats_every_sampled_point():
+    rng = np.random.default_rng(0)
+    for spectrum in ([1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]):
+        turn = rotation(3, 5)
+        hessian, linear = turn.T @ np.diag(spectrum) @ turn, rng.standard_normal(3)
+        found = _trust_region(linear, hessian, 2.0)
+        assert np.linalg.norm(found) <= 2.0 + 1e-6
+        points = rng.standard_normal((5000, 3))
+        points *= 2 * rng.random((5000, 1)) ** (1 / 3) / np.linalg.norm(points, axis=1, keepdims=True)
+        value = linear @ found + 0.5 * found @ hessian @ found
+        others = points @ linear + 0.5 * np.einsum("ni,ij,nj->n", points, hessian, points)
+        assert value <= others.min() + 1e-9
+
+
+def test_kendall_equals_scipy():
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(0, 6, 30).astype(float), rng.standard_normal(30)
+    assert kendall(first, second) == pytest.approx(kendalltau(first, second).statistic, abs=1e-12)
+    assert kendall(np.ones(5), second[:5]) == 0.0
+
+
+def test_weights_are_those_of_cma_es():
+    rate = rates(10, 10)
+    assert rate.weights[:5].sum() == pytest.approx(1)
+    assert rate.mu_eff == pytest.approx(3.167, abs=1e-3)
+    assert (np.diff(rate.weights) < 0).all()
+
+
+def evaluations_to(target, surrogate, seed=0):
+    run, turn = fresh_run(5, 5000, seed), rotation(5, 3)
+    scale = np.logspace(0, 3, 5)
+    search = Evolution(np.full(5, 2.0), 2.0, default_population(5), Surrogate() if surrogate else None)
+    reached = []
+
+    def function(x):
+        value = float((turn @ x) ** 2 @ scale)
+        if value < target and not reached:
+            reached.append(run.used)
+        return value
+
+    drive(until_done(search, run), function, 5000)
+    return reached[0]
+
+
+def test_the_surrogate_saves_evaluations_and_the_plain_strategy_converges():
+    plain, guided = evaluations_to(1e-6, False), evaluations_to(1e-6, True)
+    assert plain < 2500
+    assert guided < 0.5 * plain
+
+
+def test_failed_points_never_pull_and_all_failed_generations_move_on():
+    run = fresh_run(3, 900)
+    search = Evolution(np.full(3, -4.0), 2.0, 8)
+    drive(until_done(search, run), lambda x: float(((x - 4) ** 2).sum()) if (x > 2).all() else np.nan, 900)
+    assert run.best_f < 1e-3
