@@ -1,6 +1,7 @@
 """Runs what a store does not have yet, in worker processes, and appends a record for each run."""
 
 import collections
+import contextlib
 import json
 import os
 import selectors
@@ -44,9 +45,10 @@ class _Worker:
         """End it, whatever it does."""
         self.process.kill()
         self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
+        for stream in (self.process.stdin, self.process.stdout, self.log):
             if stream is not None:
-                stream.close()
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
 
     def last_words(self) -> str:
         """The end of what it wrote to stderr."""
@@ -214,6 +216,7 @@ class Runner:
         """A worker is dead or has to be; one run is recorded as failed, several are tried again one by one."""
         task, seconds = worker.task, time.monotonic() - worker.began
         self._selector.unregister(worker.process.stdout)  # pyright: ignore[reportArgumentType]
+        last_words = worker.last_words()
         worker.kill()
         self._workers.remove(worker)
         if task is None:
@@ -226,7 +229,7 @@ class Runner:
         if reason == "timeout":
             error = f"timed out: no end after {seconds:.0f} s ({self.timeout:g} s per run are allowed)"
         else:
-            error = f"the worker died with exit code {worker.process.returncode}: {worker.last_words()}"
+            error = f"the worker died with exit code {worker.process.returncode}: {last_words}"
         self._keep(worker, [empty_record(spec, reason, error, seconds) for spec in task.runs])
 
 
