@@ -22,17 +22,21 @@ from l2e.problems.bbob_paper import PAPER_TEST, PAPER_TRAIN
 
 @dataclasses.dataclass(frozen=True)
 class TasksTable:
-    """[tasks]: BBOB functions by number, fresh instances; the paper's eight by default, its test functions never."""
+    """[tasks]: BBOB functions by number, fresh instances; the paper's eight by default, its test functions never.
+
+    `rotated`: f2 and f3 are rotated, as in the paper's instances; COCO's are separable.
+    """
 
     functions: tuple[int, ...] = PAPER_TRAIN
     dimension: int = 10
+    rotated: bool = True
 
     def build(self) -> AbstractTaskDistribution:
         """The distribution."""
         forbidden = sorted(set(self.functions) & set(PAPER_TEST))
         if forbidden:
             raise ValueError(f"functions {forbidden} are test functions of the paper; training is on {PAPER_TRAIN}")
-        return meta.RandomBBOBTasks(self.functions, self.dimension)
+        return meta.RandomBBOBTasks(self.functions, self.dimension, self.rotated)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -87,15 +87,18 @@ class RandomBBOBTasks(AbstractTaskDistribution):
 
     Optima are worth 0, since optimizers must not see the offset, and float32 then keeps its digits close to them.
 
-    **Arguments:** `functions`: numbers from 1 to 24; `dimension`: from 2.
+    **Arguments:** `functions`: numbers from 1 to 24; `dimension`: from 2; `rotated`: whether f2, f3 and f4 are rotated,
+    as they are in the paper's instances and not in COCO's.
     """
 
     functions: tuple[int, ...] = eqx.field(static=True)
     size: int = eqx.field(static=True)
+    rotated: bool = eqx.field(static=True)
 
-    def __init__(self, functions: Sequence[int], dimension: int):
+    def __init__(self, functions: Sequence[int], dimension: int, rotated: bool = False):
         self.functions = tuple(check_function(function) for function in functions)
         self.size = check_integer("dimension", dimension, 2)
+        self.rotated = bool(rotated)
         if not self.functions:
             raise ValueError("functions must name at least one BBOB function")
 
@@ -109,14 +112,14 @@ class RandomBBOBTasks(AbstractTaskDistribution):
 
     def draw(self, key: Key) -> tuple[Drawn, ...]:
         dtype = jnp.zeros(()).dtype
-        tasks = [sample_bbob(key, function, self.size, dtype) for function in self.functions]
+        tasks = [sample_bbob(key, function, self.size, dtype, self.rotated) for function in self.functions]
         zero = jnp.zeros((), dtype)
         return tuple((eqx.tree_at(lambda task: task.parameters.f_opt, task, zero), zero) for task in tasks)
 
 
 def PaperTrainTasks(dimension: int = 10) -> RandomBBOBTasks:  # noqa: N802 - a distribution by name
-    """Fresh instances of the eight functions on which the paper trains."""
-    return RandomBBOBTasks(PAPER_TRAIN, dimension)
+    """Fresh instances of the eight functions on which the paper trains, f2 and f3 rotated as there."""
+    return RandomBBOBTasks(PAPER_TRAIN, dimension, rotated=True)
 
 
 class FunctionTasks(AbstractTaskDistribution):

@@ -29,14 +29,15 @@ OFFSET = 100.0
 """Values of optima are uniform in [-OFFSET, OFFSET]: float32 keeps about five digits behind the point."""
 
 
-def sample_bbob(key: Key, function: int, dimension: int, dtype: Any = jnp.float32) -> BBOB:
-    """Draw a task. It may be jitted and vmapped over keys; `function`, `dimension` and `dtype` are static.
+def sample_bbob(key: Key, function: int, dimension: int, dtype: Any = jnp.float32, rotated: bool = False) -> BBOB:
+    """Draw a task. It may be jitted and vmapped over keys; all other arguments are static.
 
     The optimum is uniform in [-4, 4]^d, its value uniform in [-100, 100], rotations are Haar, and condition numbers
     are BBOB's to a power uniform in [0.8, 1.2] (in f14 the spread of the exponents is multiplied by it instead; f1,
     f8, f9 and f19 have none, the peaks of f21 and f22 vary by themselves). Two functions bind the optimum: in f5 it is
     a corner of the box, in f4 every second coordinate of it is positive. In f9, f19, f20 and f24, whose optimum BBOB
-    keeps in a few places, it moves like everywhere else.
+    keeps in a few places, it moves like everywhere else. With `rotated` the separable f2, f3 and f4 are rotated too, as
+    in the instances of the L2E paper.
 
     ```python
     tasks = jax.vmap(lambda key: l2e.problems.sample_bbob(key, function=15, dimension=10))(jax.random.split(key, 64))
@@ -49,7 +50,7 @@ def sample_bbob(key: Key, function: int, dimension: int, dtype: Any = jnp.float3
     rotations = _rotations(rotations_key, dimension, dtype)
     x_opt = _place(function, shift)
     peaks = _peaks(peaks_key, function, x_opt, rotations[0]) if function in PEAKED else None
-    drawn = parameters(function, (x_opt, f_opt), rotations, peaks, hardness)
+    drawn = parameters(function, (x_opt, f_opt), rotations, peaks, hardness, rotated)
     drawn = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), drawn)
     space = Box(jnp.full(dimension, -5, dtype), jnp.full(dimension, 5, dtype))
     return BBOB(space, drawn, function, f"random {NAMES[function - 1]}")

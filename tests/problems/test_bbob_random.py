@@ -68,3 +68,13 @@ def test_rotations_are_orthogonal_and_conditioning_varies():
 def test_arguments_out_of_range_are_refused(function, dimension):
     with pytest.raises(ValueError, match=r"must be (at least|between)"):
         random_bbob(0, function, dimension)
+
+
+@pytest.mark.parametrize(("function", "turns"), [(2, True), (3, True), (4, True), (1, False), (10, False)])
+def test_rotated_is_for_the_separable_functions(function, turns) -> None:
+    points = jax.random.uniform(jax.random.key(1), (5, DIMENSION), minval=-5, maxval=5)
+    key = jax.random.key(0)
+    plain, rotated = (sample_bbob(key, function, DIMENSION, rotated=rotated) for rotated in (False, True))
+    same = np.array_equal(plain.evaluate(points), rotated.evaluate(points))
+    assert same is not turns
+    np.testing.assert_allclose(plain.optimum.x, rotated.optimum.x)
