@@ -52,6 +52,7 @@ def compare(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> Compari
     """Compare two methods by their gaps on the same problems; the signed-rank test is on logarithms of medians."""
     outcomes = [outcome(a, b) for a, b in zip(ours, theirs, strict=True)]
     differences = np.asarray([_log_median(b) - _log_median(a) for a, b in zip(ours, theirs, strict=True)])
+    differences = differences.round(9)  # equal ratios shall be ties, not ranked by rounding errors
     p, effect = signed_rank(differences)
     mean = float(np.mean([superiority(a, b) for a, b in zip(ours, theirs, strict=True)]))
     return Comparison(outcomes.count(1), outcomes.count(0), outcomes.count(-1), p, effect, mean)
