@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CHECKED := l2e tests benchmarks examples
 
-.PHONY: demo test check unit format clean
+.PHONY: demo test check unit browser-test format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/l2e demo --out demo
@@ -18,6 +18,9 @@ check: $(VENV)/.dev
 
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal
+
+browser-test: $(VENV)/.dev  # needs Chromium or Chrome on the machine
+	$(BIN)/python tests/browser/check_page.py
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format $(CHECKED)

@@ -24,7 +24,7 @@ function drawECDF() {
     const curves = shownProblems().filter((p) => p.cells[m]).map((p) => p.cells[m].ecdf);
     return { name: m, x: data.axis, y: curves.length ? data.axis.map((_, i) => mean(curves.map((c) => c[i]))) : [], mode: "lines", line: line(m, 2.5) };
   });
-  Plotly.react("chart-ecdf", traces, layout({ xaxis: logAxis("evaluations / dimension"), yaxis: { range: [0, 1.02], title: { text: "share of targets" } } }), config);
+  Plotly.react("chart-ecdf", traces, layout({ xaxis: logAxis("evaluations / dimension"), yaxis: { range: [0, 1.02], title: { text: "share of targets" } }, ...(window.innerWidth < 800 ? { showlegend: true, legend: { orientation: "h", y: -0.25, font: { size: 10 } } } : {}) }), config);
 }
 
 function drawRadar() {
@@ -44,7 +44,7 @@ function drawRanks() {
   const bars = found.cliques.map(([a, b]) => ({ type: "rect", x0: order[a][0] - 0.05, x1: order[b][0] + 0.05, y0: a - 0.35, y1: b + 0.35, fillcolor: "rgba(213,94,0,.13)", line: { width: 0 }, layer: "below" }));
   const trace = { x: order.map((o) => o[0]), y: names.map((_, i) => i), text: order.map((o) => o[0].toFixed(2)), mode: "markers+text", textposition: "middle right", marker: { size: 11, color: names.map((m) => look[m].color) }, hoverinfo: "text" };
   by("chart-ranks").style.height = `${110 + 24 * names.length}px`;
-  Plotly.react("chart-ranks", [trace], layout({ shapes: bars, xaxis: { title: { text: `mean rank (critical difference ${found.cd.toFixed(2)})` }, range: [0.7, names.length + 0.6] }, yaxis: { autorange: "reversed", tickvals: names.map((_, i) => i), ticktext: names } }), config);
+  Plotly.react("chart-ranks", [trace], layout({ shapes: bars, xaxis: { title: { text: `mean rank (critical difference ${found.cd.toFixed(2)})` }, range: [0.7, names.length + (window.innerWidth < 800 ? 1.8 : 0.6)] }, yaxis: { autorange: "reversed", tickvals: names.map((_, i) => i), ticktext: names } }), config);
 }
 
 function drawCPU() {
@@ -72,9 +72,10 @@ function drawProblem(box, problem) {
 }
 
 const problemBoxes = data.problems.map((problem) => {
-  const best = Object.entries(problem.cells).map(([m, c]) => [c.mid.at(-1) ?? Infinity, m]).sort((a, b) => a[0] - b[0])[0];
+  const ends = Object.entries(problem.cells).map(([m, c]) => [c.mid.at(-1) ?? Infinity, m]), least = Math.min(...ends.map((e) => e[0]));
+  const best = ends.filter((e) => e[0] === least).map((e) => e[1]).join(", ");
   const charts = make("div", { className: "charts" }, ...[0, 1, 2].map(() => make("div", { className: "chart" })));
-  const box = make("details", { className: "problem" }, make("summary", {}, problem.name + " ", make("small", {}, `${problem.group}; best median: ${best[1]}`)), charts);
+  const box = make("details", { className: "problem" }, make("summary", {}, problem.name + " ", make("small", {}, `${problem.group}; best median: ${best}`)), charts);
   box.addEventListener("toggle", () => box.open && drawProblem(box, problem));
   by("problems").append(box);
   return [box, problem];
