@@ -48,9 +48,7 @@ def main() -> None:
     for method in arguments.methods.split(","):
         seconds, used = cpu_seconds(method, seeds=10)
         ratio = seconds / reference
-        print(
-            f"{method + ', all of it':24s} {seconds:7.2f} CPU s for {used:>9,} evaluations   {ratio:.2f} x pycma's tenth"
-        )
+        print(f"{method + ', all of it':24s} {seconds:7.2f} CPU s for {used:>9,} evaluations   {ratio:.2f} x the tenth")
 
 
 if __name__ == "__main__":

@@ -65,29 +65,42 @@ def portfolio_of(names: tuple[str, ...]) -> Portfolio:
     return Portfolio(groups, places, {name: problem.space for name, problem in problems.items()})
 
 
+class Batch(NamedTuple):
+    """What came of some runs: evaluations used, all values of each in order (padded), CPU and wall time of all."""
+
+    used: np.ndarray
+    values: np.ndarray
+    cpu_seconds: float
+    wall_seconds: float
+
+
 def run_compiled(specs: Sequence[RunSpec], names: Sequence[str]) -> list[RunRecord]:
     """Run one method with one budget on some problems of a portfolio, seeds as given."""
-    first = specs[0]
-    portfolio = portfolio_of(tuple(names))
-    dimension = portfolio.spaces[first.problem].dimension
-    optimizer = build(first.method, dimension, first.budget)
+    first, count = specs[0], len(specs)
+    optimizer = build(first.method, portfolio_of(tuple(names)).spaces[first.problem].dimension, first.budget)
     assert isinstance(optimizer, AbstractOptimizer)
-    with _runtime.float64():
-        lanes = _lanes(specs, portfolio, capacity(first.budget))
-        program, arrays = _program(optimizer, portfolio, first.budget, lanes)
-        wall, cpu = time.perf_counter(), time.process_time()
-        used, values = (np.asarray(part)[: len(specs)] for part in program(*arrays, lanes, jnp.asarray(len(specs))))
-    wall, cpu = (time.perf_counter() - wall) / len(specs), (time.process_time() - cpu) / len(specs)
+    batch = run_batch(optimizer, [(spec.problem, spec.seed) for spec in specs], names, first.budget)
+    cpu, wall = batch.cpu_seconds / count, batch.wall_seconds / count
     records = []
-    for spec, count, row in zip(specs, used, values, strict=True):
-        seen = row[:count]
-        reason = "budget" if count == spec.budget else "converged"
-        failed = int(np.isinf(seen).sum())
-        history = improvements(seen)
-        records.append(
-            RunRecord(spec, *history, int(count), failed, reason, cpu, wall, "compiled", versions(), None, now())
-        )
+    for spec, used, row in zip(specs, batch.used, batch.values, strict=True):
+        seen = row[:used]
+        reason = "budget" if used == spec.budget else "converged"
+        facts = (int(used), int(np.isinf(seen).sum()), reason, cpu, wall, "compiled", versions(), None, now())
+        records.append(RunRecord(spec, *improvements(seen), *facts))
     return records
+
+
+def run_batch(
+    optimizer: AbstractOptimizer[Any], runs: Sequence[tuple[str, int]], names: Sequence[str], budget: int
+) -> Batch:
+    """Run an optimizer on problems of a portfolio, given as pairs of name and seed, at most `capacity(budget)`."""
+    portfolio = portfolio_of(tuple(names))
+    with _runtime.float64():
+        lanes = _lanes(runs, portfolio, capacity(budget))
+        program, arrays = _program(optimizer, portfolio, budget, lanes)
+        wall, cpu = time.perf_counter(), time.process_time()
+        used, values = (np.asarray(part)[: len(runs)] for part in program(*arrays, lanes, jnp.asarray(len(runs))))
+    return Batch(used, values, time.process_time() - cpu, time.perf_counter() - wall)
 
 
 def improvements(values: np.ndarray) -> History:
@@ -102,13 +115,13 @@ def capacity(budget: int) -> int:
     return max(1, min(LANES, BUFFERED // budget))
 
 
-def _lanes(specs: Sequence[RunSpec], portfolio: Portfolio, count: int) -> Lane:
+def _lanes(runs: Sequence[tuple[str, int]], portfolio: Portfolio, count: int) -> Lane:
     """The runs, and empty places up to the number for which the program is made."""
-    specs = [*specs, *[specs[0]] * (count - len(specs))]
-    places = np.asarray([portfolio.places[spec.problem] for spec in specs])
-    spaces = [portfolio.spaces[spec.problem] for spec in specs]
+    runs = [*runs, *[runs[0]] * (count - len(runs))]
+    places = np.asarray([portfolio.places[problem] for problem, _ in runs])
+    spaces = [portfolio.spaces[problem] for problem, _ in runs]
     space = jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf, jnp.float64) for leaf in leaves]), *spaces)
-    keys = jnp.stack([_runtime.as_key(spec.seed) for spec in specs])
+    keys = jnp.stack([_runtime.as_key(seed) for _, seed in runs])
     return Lane(jnp.asarray(places[:, 0]), jnp.asarray(places[:, 1]), space, keys)
 
 

@@ -5,7 +5,7 @@ Holm (1979); Demsar (2006), "Statistical comparisons of classifiers over multipl
 
 import warnings
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.stats
@@ -65,9 +65,9 @@ def signed_rank(differences: np.ndarray) -> tuple[float, float]:
         return 1.0, 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # scipy warns of small samples, for which it is exact
-        _, p = scipy.stats.wilcoxon(nonzero)
+        answer: Any = scipy.stats.wilcoxon(nonzero)
     ranks = scipy.stats.rankdata(np.abs(nonzero))
-    return float(p), float(np.sum(ranks * np.sign(nonzero)) / ranks.sum())
+    return float(answer.pvalue), float(np.sum(ranks * np.sign(nonzero)) / ranks.sum())
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
