@@ -60,7 +60,7 @@ def bench(
     runner = Runner(
         plan,
         store,
-        workers or len(os.sched_getaffinity(0)),
+        workers or _cores(),
         timeout or experiment.timeout,
         again=lambda r: r.key in known and (r.spec.method in redo or ("failed" in redo and r.error is not None)),
     )
@@ -80,6 +80,14 @@ def bench(
         console.print(f"failed: {record.spec.method} on {record.spec.problem}, seed {record.spec.seed}: {record.error}")
     console.print(f"{runner.done_here} runs done now, {len(plan.specs)} in {out / RECORDS}", soft_wrap=True)
     return 0
+
+
+def _cores() -> int:
+    """The cores this process may use; where the system does not tell, all there are."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
 
 
 def _names(text: str) -> tuple[str, ...]:
