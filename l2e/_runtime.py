@@ -11,6 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 CACHE_VARIABLE = "L2E_CACHE_DIR"
 """Environment variable: the folder of the compilation cache, or "off"."""
@@ -66,6 +67,17 @@ def float64() -> contextlib.AbstractContextManager[Any]:
         stack.enter_context(context())
     stack.enter_context(jax.enable_x64(True))
     return stack
+
+
+def refuse_tracing() -> None:
+    """Raise an error that says what to do if JAX is tracing here."""
+    with float64():
+        traced = isinstance(jnp.zeros(()), Tracer)
+    if traced:
+        raise RuntimeError(
+            "a search runs on the host and cannot be called inside jax.jit, vmap or grad; "
+            "use l2e.unroll there, or jax.pure_callback around the search"
+        )
 
 
 def float64_is_on() -> bool:

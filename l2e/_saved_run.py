@@ -10,7 +10,7 @@ import numpy as np
 from l2e import checkpoint
 from l2e.checkpoint import CheckpointError
 from l2e.evaluator import Failure, History, Meter
-from l2e.program import ProgramDriver
+from l2e.program import ProgramDriver, Told
 from l2e.solve import Driver
 
 
@@ -41,6 +41,7 @@ def save_run(path: str | os.PathLike[str], state: Any, meter: Meter, facts: dict
         "failed": meter.failed,
         "failures": [[failure.evaluation, failure.reason] for failure in meter.failures],
         "improvements": len(meter.history.nfev),
+        "told": len(state.values) if isinstance(state, Told) else None,
     }
     checkpoint.save_tree(path, arrays, {"search": facts, "meter": counts})
 
@@ -75,7 +76,7 @@ def load_run(path: str | os.PathLike[str], driver: Driver | ProgramDriver, facts
         )
     counts, dimension = stored["meter"], len(facts["bounds"])
     like = _Arrays(
-        state=driver.state,
+        state=driver.state if counts.get("told") is None else Told(np.empty(counts["told"])),
         best_x=np.empty(dimension),
         best_f=np.empty(()),
         failure_x=np.empty((len(counts["failures"]), dimension)),

@@ -30,6 +30,7 @@ class Setup:
 
     def driver(self) -> Driver | ProgramDriver | None:
         """What runs the searcher batch by batch, or None if it runs a loop of its own."""
+        _runtime.refuse_tracing()
         if isinstance(self.searcher, AbstractProgram):
             return ProgramDriver(self.searcher, self.space, self.seed, self.budget, self.start)
         if isinstance(self.searcher, AbstractContestant):

@@ -14,7 +14,7 @@ from l2e.optimizer import AbstractOptimizer
 from l2e.problem import AbstractTraceableProblem
 
 Searcher: TypeAlias = "AbstractOptimizer | AbstractContestant"
-DEFAULT_METHOD = "cmaes-bipop"
+DEFAULT_METHOD = "l2e"
 
 
 @dataclass(frozen=True)

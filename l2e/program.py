@@ -40,10 +40,9 @@ class AbstractProgram(AbstractContestant):
 
 
 class Told(eqx.Module):
-    """All values a program was told, in order; the first `count` of them are there."""
+    """All values a program was told, in order."""
 
     values: np.ndarray
-    count: np.ndarray
 
 
 class ProgramDriver:
@@ -52,13 +51,12 @@ class ProgramDriver:
     def __init__(self, program: AbstractProgram, space: Box, seed: int, budget: int, start: np.ndarray | None):
         self._begin = lambda: program.batches(space, seed, budget, start)
         self._dimension = space.dimension
-        self._told = Told(np.full(budget, np.nan), np.zeros((), np.int64))
-        self.restore(self._told)
+        self.restore(Told(np.empty(0)))
 
     @property
     def packed(self) -> Any:
         """A note of the present state; `unpack` makes a state of it."""
-        return int(self._told.count)
+        return len(self._told)
 
     @property
     def state(self) -> Told:
@@ -67,7 +65,7 @@ class ProgramDriver:
 
     def unpack(self, packed: Any) -> Told:
         """The state of which `packed` was taken."""
-        return Told(self._told.values, np.asarray(packed, np.int64))
+        return Told(np.asarray(self._told[:packed], dtype=np.float64))
 
     @property
     def converged(self) -> bool:
@@ -81,29 +79,20 @@ class ProgramDriver:
     def tell(self, values: np.ndarray) -> None:
         """Give the values of the batch, `+inf` for failed ones; a shorter vector counts as `+inf` at its end."""
         whole = _padded(np.asarray(values, dtype=np.float64), len(self._points))
-        first, last = int(self._told.count), min(int(self._told.count) + len(whole), len(self._told.values))
-        self._told.values[first:last] = whole[: last - first]
-        self._told = Told(self._told.values, np.asarray(last, np.int64))
-        self._advance(whole)
+        self._told.extend(whole.tolist())
+        try:
+            self._points = self._program.send(whole)
+        except StopIteration:
+            self._points = np.empty((0, self._dimension))
 
     def restore(self, state: Told) -> None:
         """Go on from this state of the same program, by telling it everything again."""
-        values, count = np.array(state.values, dtype=np.float64), int(state.count)
-        self._told = Told(values, np.asarray(count, np.int64))
+        values = np.asarray(state.values, dtype=np.float64)
+        self._told: list[float] = []
         self._program = self._begin()
-        self._advance(None)
-        told = 0
-        while told < count and len(self._points):
-            size = len(self._points)
-            batch = _padded(values[told : min(told + size, count)], size)
-            told += size
-            self._advance(batch)
-
-    def _advance(self, values: Any) -> None:
-        try:
-            self._points = self._program.send(values)
-        except StopIteration:
-            self._points = np.empty((0, self._dimension))
+        self._points = next(self._program)
+        while len(self._told) < len(values) and not self.converged:
+            self.tell(values[len(self._told) : len(self._told) + len(self._points)])
 
 
 def _padded(values: np.ndarray, size: int) -> np.ndarray:

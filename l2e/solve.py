@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.core import Tracer
 
 from l2e import _runtime
 from l2e._space import Box
@@ -102,13 +101,7 @@ class Driver:
     """
 
     def __init__(self, optimizer: AbstractOptimizer[Any], space: Box, key: Key, start: np.ndarray | None = None):
-        with _runtime.float64():
-            traced = isinstance(jnp.zeros(()), Tracer)
-        if traced:
-            raise RuntimeError(
-                "a search runs on the host and cannot be called inside jax.jit, vmap or grad; "
-                "use l2e.unroll there, or jax.pure_callback around the search"
-            )
+        _runtime.refuse_tracing()
         self._fit(optimizer.sized(1))
         self._count = 0
         with _runtime.float64():

@@ -1,6 +1,7 @@
 """The default optimizer: the router's search as a method on any box."""
 
 from collections.abc import Generator
+from typing import Any
 
 import numpy as np
 
@@ -34,8 +35,9 @@ class Portfolio(AbstractProgram):
                 first = np.where(width > 0, np.clip((start - lower) / width, 0, 1) * 2 * HALF - HALF, 0.0)
         run = Run(len(lower), budget, np.random.default_rng(seed))
         search = Router(self.numerical, self.surrogate, self.separable, self.global_search).search(run, first)
-        points = next(search)
+        values: Any = None
         while True:
-            inside = np.clip(lower + (points + HALF) / (2 * HALF) * width, lower, upper)
+            with np.errstate(all="ignore"):  # failed evaluations are infinities, which experts compute with
+                points = search.send(values)
+                inside = np.clip(lower + (points + HALF) / (2 * HALF) * width, lower, upper)
             values = yield inside
-            points = search.send(values)

@@ -83,7 +83,7 @@ class QuasiNewton:
             if (yield from self._is_rugged(run, g)):
                 return "rugged"
         if decrement <= 1e-15 * max(abs(self.f), 1e-15):
-            return "converged"
+            return (yield from self._after_failure(run))
         found = yield from self._search(run, g, direction)
         if found is None:
             return (yield from self._after_failure(run))

@@ -32,7 +32,7 @@ class Run:
         self.used = 0
         self.best_x = np.zeros(dimension)
         self.best_f = np.inf
-        size = memory or (2 * (dimension + 1) * (dimension + 2) if dimension <= 40 else 20 * dimension) + 300
+        size = memory or (2 * (dimension + 1) * (dimension + 2) if dimension <= 24 else 10 * dimension) + 300
         self._points = np.empty((size, dimension))
         self._values = np.full(size, np.inf)
         self._remembered = 0

@@ -6,15 +6,19 @@ values are the more honest measure, and the worse one: they trust too late to he
 
 import numpy as np
 
-from l2e.experts.quadratic import Quadratic, fit_quadratic, terms_of
+from l2e.experts.quadratic import MAX_CROSS_DIMENSION, Quadratic, fit_quadratic, terms_of
 from l2e.experts.run import Run
 
 SMOOTHING = 0.7
 NONE_BELOW, FULL_ABOVE = 0.36, 0.92
 GIVE_UP_BELOW = 0.25
 SHAPE_ABOVE = 0.5
-TERMS_PER_POINT = 80
-"""A fit of more terms waits for more new points, so that its cost per evaluation stays bounded."""
+
+
+def spacing(dimension: int) -> float:
+    """New points between two fits: a larger fit waits for more, so that its cost per evaluation stays bounded."""
+    terms = terms_of(dimension)
+    return terms / 80 if dimension <= MAX_CROSS_DIMENSION else (terms / 40) ** 2
 
 
 class Surrogate:
@@ -39,7 +43,7 @@ class Surrogate:
         if self._rest > 0:
             self._rest -= 1
             return False
-        if self.model is not None and run.used - self._fitted_at < terms_of(len(mean)) / TERMS_PER_POINT:
+        if self.model is not None and run.used - self._fitted_at < spacing(len(mean)):
             return True
         points, values, age = run.memory()
         if len(values) < len(mean) + 4:
