@@ -83,11 +83,11 @@ def diagnose(
 
 def table(report: Report, gaps: dict[str, np.ndarray]) -> Table:
     """One row per function."""
-    result = Table(title=report.title, caption="norms are largest over the run; residuals are |NU(x) - x|")
-    result.add_column("function")
-    for heading in ("|J| of O", "|J| of NU", "moving values", "residual 0", "residual K", "K-law", "Fejer", "accepted"):
-        result.add_column(heading, justify="right")
-    result.add_column("gap K", justify="right")
+    caption = "norms are largest over the run, 'moving': with values that move; residuals are |NU(x) - x|"
+    result = Table(title=report.title, caption=caption, box=None, pad_edge=False)
+    result.add_column("f")
+    for heading in ("|J| O", "|J| NU", "moving", "res. 0", "res. K", "K-law", "Fejer", "taken", "gap K"):
+        result.add_column(heading, justify="right", no_wrap=True)
     for label, run in report.runs.items():
         cells = [run.operator_norm.max(), run.map_norm.max(), run.moving_ratio.max(), run.residual[0], run.residual[-1]]
         law = f"K^{decay(run.residual[1:]).exponent:.2f}"
