@@ -19,7 +19,7 @@ from l2e.report.summary import Row, cells, summarize
 FUNCTIONS = (2, 8, 12, 15, 19, 21)
 """Separable and ill-conditioned, curved valley, ridge-like, regular and irregular multi-modal, many peaks."""
 
-RIVAL = "cmaes"
+RIVAL = "cmaes-bipop"
 
 
 def run_demo(out: Path, dimension: int, budget: int, seeds: int, method: str, console: Console) -> list[Row]:

@@ -60,7 +60,7 @@ class Router:
             rugged = bool((yield from ruggedness(run)) > RUGGED_ABOVE)
         if not rugged:
             yield from self._evolve(run, search)
-        elif RUGGED_SHARE > 0:
+        else:
             limit = run.used + min(RUGGED_SHARE * run.remaining, 150 * d)
             while run.used < limit and (yield from search.step(run)) is None:
                 pass
