@@ -98,7 +98,7 @@ def main() -> None:
         "pycma": functools.partial(pycma, DIMENSION, evaluations),
         "scipy differential_evolution": functools.partial(scipy_de, DIMENSION, evaluations),
     }
-    for method in [name for name, entry in catalog.METHODS.items() if entry.native]:
+    for method in [name for name, entry in catalog.METHODS.items() if entry.native or entry.program]:
         runs[f"l2e {method}"] = functools.partial(native, method, DIMENSION, evaluations)
     runs["l2e cmaes, 100 vmapped runs"] = functools.partial(vmapped, evaluations)
     for run in runs.values():
