@@ -94,7 +94,8 @@ def bound(tree: Any) -> Any:
         bounded: Any = SpectralLinear.bounded.fget  # pyright: ignore[reportAttributeAccessIssue]
         for _ in range(part.weight.ndim - 2):
             bounded = eqx.filter_vmap(bounded)
-        return Affine(bounded(part), part.bias)
+        # Powers of Gram matrices are computed again where gradients are pulled back, instead of kept through all tasks.
+        return Affine(eqx.filter_checkpoint(bounded)(part), part.bias)
 
     return jax.tree.map(replaced, tree, is_leaf=lambda part: isinstance(part, SpectralLinear))
 
