@@ -49,9 +49,20 @@ class AbstractTraceableProblem(AbstractProblem):
     def __call__(self, points: Any) -> Any:
         batch, single = _as_batch(points, self.dimension)
         arrays, static = _runtime.split(self)
+        rows = _rounded(len(batch))
+        padded = batch if rows == len(batch) else np.concatenate([batch, np.repeat(batch[-1:], rows - len(batch), 0)])
         with _runtime.float64():
-            values = np.asarray(_evaluate(static, arrays, batch))
+            values = np.asarray(_evaluate(static, arrays, padded))[: len(batch)]
         return float(values[0]) if single else values
+
+
+def _rounded(rows: int) -> int:
+    """The number of rows rounded up to four significant bits, so that few shapes are compiled, whatever sizes come.
+
+    A shrinking population asks for hundreds of sizes; each would be a program of its own.
+    """
+    step = 1 << max(rows.bit_length() - 4, 0)
+    return -(-rows // step) * step
 
 
 @functools.partial(jax.jit, static_argnums=0)

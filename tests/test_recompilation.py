@@ -98,3 +98,15 @@ assert jax.config.jax_compilation_cache_dir == {str(tmp_path / "own")!r}
 
 def test_jax_is_left_as_it_was() -> None:
     assert not jax.config.jax_enable_x64
+
+
+def test_many_batch_sizes_share_few_programs() -> None:
+    from l2e import problem as module
+
+    function = l2e.problems.bbob(function=3, instance=1, dimension=2)
+    points = np.random.default_rng(0).uniform(-5, 5, (300, 2))
+    whole = function(points)
+    before = module._evaluate._cache_size()
+    for rows in range(1, 301):
+        np.testing.assert_allclose(function(points[:rows]), whole[:rows], rtol=1e-12)
+    assert module._evaluate._cache_size() - before <= 50
