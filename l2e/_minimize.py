@@ -14,11 +14,10 @@ from l2e._result import InterruptedSearch, collect
 from l2e._setup import Setup, prepare, seconds, target_value
 from l2e.catalog import DEFAULT_METHOD
 from l2e.contestant import AbstractContestant
+from l2e.driver import AbstractDriver, search
 from l2e.evaluator import Evaluator, ObjectiveError, OnError, StopSearch
 from l2e.optimizer import AbstractOptimizer
 from l2e.problem import AbstractProblem, HostFunction
-from l2e.program import ProgramDriver
-from l2e.solve import Driver, search
 
 SAVE_EVERY_SECONDS = 2.0
 
@@ -121,22 +120,17 @@ def minimize(
 
 def _run(setup: Setup, evaluate: Evaluator, checkpoint: Any) -> tuple[str, str]:
     try:
+        if checkpoint is None:
+            return "converged", setup.search(evaluate)
         driver = setup.driver()
         if driver is None:
-            if checkpoint is not None:
-                raise ValueError(f"method {setup.method!r} cannot be saved and resumed; native methods can")
-            assert isinstance(setup.searcher, AbstractContestant)
-            return "converged", setup.searcher.run(evaluate, setup.space, setup.seed, setup.start)
-        if checkpoint is None:
-            search(driver, evaluate)
-        else:
-            _search_and_save(driver, evaluate, checkpoint, setup.facts)
+            raise ValueError(f"method {setup.method!r} cannot be saved and resumed; native methods can")
+        return "converged", _search_and_save(driver, evaluate, checkpoint, setup.facts)
     except StopSearch as stop:
         return stop.reason, str(stop)
-    return "converged", "the method expects no further improvement"
 
 
-def _search_and_save(driver: Driver | ProgramDriver, evaluate: Evaluator, path: Any, facts: dict[str, Any]) -> None:
+def _search_and_save(driver: AbstractDriver, evaluate: Evaluator, path: Any, facts: dict[str, Any]) -> str:
     """Search, keeping on disk a state from which the run goes on exactly: always one between two generations."""
     if os.path.exists(path):
         evaluate.resume(_saved_run.load_run(path, driver, facts))
@@ -155,7 +149,7 @@ def _search_and_save(driver: Driver | ProgramDriver, evaluate: Evaluator, path: 
 
     save()  # at once, so that a place where nothing can be written is an error before any evaluation
     try:
-        search(driver, evaluate, after)
+        return search(driver, evaluate, after)
     finally:
         _save_or_warn(save)
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from l2e import checkpoint
 from l2e.checkpoint import CheckpointError
+from l2e.driver import AbstractDriver
 from l2e.evaluator import Failure, History, Meter
-from l2e.program import ProgramDriver, Told
-from l2e.solve import Driver
+from l2e.program import Told
 
 
 class _Arrays(eqx.Module):
@@ -63,7 +63,7 @@ def _stored(path: str | os.PathLike[str]) -> dict[str, Any]:
     return stored
 
 
-def load_run(path: str | os.PathLike[str], driver: Driver | ProgramDriver, facts: dict[str, Any]) -> Meter:
+def load_run(path: str | os.PathLike[str], driver: AbstractDriver, facts: dict[str, Any]) -> Meter:
     """Put a saved search into a driver of the same search and return its meter."""
     stored = _stored(path)
     different = sorted(name for name in facts if stored["search"].get(name) != facts[name])

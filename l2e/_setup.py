@@ -11,6 +11,8 @@ from l2e import _runtime, catalog
 from l2e._space import Box, box
 from l2e.catalog import Searcher
 from l2e.contestant import AbstractContestant
+from l2e.driver import AbstractDriver, search
+from l2e.evaluator import Evaluator
 from l2e.optimizer import AbstractOptimizer
 from l2e.program import AbstractProgram, ProgramDriver
 from l2e.solve import Driver
@@ -28,7 +30,7 @@ class Setup:
     start: np.ndarray | None
     population_size: int | None
 
-    def driver(self) -> Driver | ProgramDriver | None:
+    def driver(self) -> AbstractDriver | None:
         """What runs the searcher batch by batch, or None if it runs a loop of its own."""
         _runtime.refuse_tracing()
         if isinstance(self.searcher, AbstractProgram):
@@ -36,6 +38,14 @@ class Setup:
         if isinstance(self.searcher, AbstractContestant):
             return None
         return Driver(self.searcher, self.space, self.key, self.start)
+
+    def search(self, evaluate: Evaluator) -> str:
+        """Run the searcher until it ends by itself, and say why; `StopSearch` of the evaluator comes through."""
+        driver = self.driver()
+        if driver is not None:
+            return search(driver, evaluate)
+        assert isinstance(self.searcher, AbstractContestant)
+        return self.searcher.run(evaluate, self.space, self.seed, self.start)
 
     @property
     def facts(self) -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""Running optimizers: `unroll` inside JAX, `Driver` and `search` on the host."""
+"""Running optimizers: `unroll` inside JAX, `Driver` on the host."""
 
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -11,10 +10,9 @@ import numpy as np
 from l2e import _runtime
 from l2e._space import Box
 from l2e._types import Key
-from l2e.evaluator import Evaluator
+from l2e.driver import AbstractDriver, padded
 from l2e.optimizer import AbstractOptimizer
 from l2e.problem import AbstractTraceableProblem
-from l2e.program import ProgramDriver
 
 
 class Trace(NamedTuple):
@@ -94,7 +92,7 @@ def _batch(optimizer: AbstractOptimizer[Any], state: Any) -> Any:
     return jnp.concatenate([points, jnp.full((1, points.shape[1]), wanted, points.dtype)])
 
 
-class Driver:
+class Driver(AbstractDriver):
     """Runs one optimizer on the host: holds its state, gives numpy batches without padding.
 
     One compiled call per generation (tell and the next ask together). Equal optimizers share compilations.
@@ -110,39 +108,19 @@ class Driver:
 
     @property
     def packed(self) -> Any:
-        """The optimizer's state as it is kept; `unpack` makes a state of it."""
         return self._packed
 
-    @property
-    def state(self) -> Any:
-        """The optimizer's state."""
-        return self.unpack(self._packed)
-
     def unpack(self, packed: Any) -> Any:
-        """The state of which `packed` was taken."""
         with _runtime.float64():
             return _runtime.unpack(packed, self._layout)
 
-    @property
-    def converged(self) -> bool:
-        """Whether the optimizer expects nothing more."""
-        return len(self._points) == 0
-
-    def ask(self) -> np.ndarray:
-        """The batch to evaluate; the same until `tell`; empty once converged."""
-        return self._points.copy()
-
     def tell(self, values: np.ndarray) -> None:
-        """Give the values of the batch, `+inf` for failed ones; a shorter vector counts as `+inf` at its end."""
-        padded = np.asarray(values, dtype=np.float64)
-        if len(padded) < self._rows:
-            padded = np.append(padded, np.full(self._rows - len(padded), np.inf))
+        whole = padded(values, self._rows)
         with _runtime.float64():
-            self._packed, batch = _advance(self._static, self._layout, self._arrays, self._packed, padded)
+            self._packed, batch = _advance(self._static, self._layout, self._arrays, self._packed, whole)
         self._settle(batch)
 
     def restore(self, state: Any) -> None:
-        """Go on from this state of the same optimizer."""
         with _runtime.float64():
             state = jax.tree.map(lambda leaf: leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf), state)
             self._packed, self._layout = _pack(state), _runtime.layout(state)
@@ -171,15 +149,3 @@ class Driver:
         self._fit(sized)
         with _runtime.float64():
             return np.asarray(_ask(self._static, self._layout, self._arrays, self._packed), dtype=np.float64)
-
-
-def search(driver: Driver | ProgramDriver, evaluate: Evaluator, after: Callable[[], None] | None = None) -> None:
-    """Ask, evaluate and tell until the optimizer has converged or the evaluator raises `StopSearch`.
-
-    `after` is called after each generation.
-    """
-    while not driver.converged:
-        points = driver.ask()
-        driver.tell(evaluate(points[: max(evaluate.remaining, 1)]))
-        if after is not None:
-            after()

@@ -9,11 +9,11 @@ PACKAGE = Path(__file__).parent.parent / "l2e"
 
 # From the bottom up; modules on one line may not import each other unless they are in one folder.
 LAYERS = [
-    {"_version", "_types", "_names", "_watchdog"},
+    {"_version", "_types", "_names", "_watchdog", "_cma_defaults"},
     {"_runtime"},
     {"_space"},
     {"_fold", "_normal", "_projection", "problem", "optimizer", "operator", "evaluator", "checkpoint"},
-    {"contestant"},
+    {"contestant", "driver"},
     {"program"},
     {"experts"},
     {"nn"},

@@ -10,9 +10,7 @@ from l2e._names import MissingExtraError
 from l2e._setup import prepare
 from l2e.bench.methods import build
 from l2e.bench.record import RunRecord, RunSpec, now, versions
-from l2e.contestant import AbstractContestant
 from l2e.evaluator import Evaluator, StopSearch
-from l2e.solve import Driver, search
 
 
 def run_on_host(spec: RunSpec, function: Callable[[Any], Any] | None = None) -> RunRecord:
@@ -44,10 +42,7 @@ def _search(spec: RunSpec, evaluate: Evaluator) -> str:
     searcher = build(spec.method, evaluate.space.dimension, spec.budget)
     setup = prepare(evaluate.space, searcher, spec.budget, rng=spec.seed)
     try:
-        if isinstance(setup.searcher, AbstractContestant):
-            setup.searcher.run(evaluate, setup.space, setup.seed)
-        else:
-            search(Driver(setup.searcher, setup.space, setup.key), evaluate)
+        setup.search(evaluate)
     except StopSearch as stop:
         return stop.reason
     return evaluate.stop.reason if evaluate.stop is not None else "converged"

@@ -5,45 +5,14 @@ active weights (N. Hansen, tutorial 2016, Eq. 49-58). No eigendecomposition: the
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
+from l2e._cma_defaults import defaults
 from l2e.experts.run import HALF, Run, Steps
 from l2e.experts.trust import Surrogate
 
 MAX_DEVIATION = 10.0 / 3
-
-
-class Rates(NamedTuple):
-    """Selection weights by rank and learning rates for one population size."""
-
-    weights: np.ndarray  # the first sum to one, those behind the middle are negative
-    mu_eff: float
-    c_sigma: float
-    d_sigma: float
-    c_1: float
-    c_mu: float
-
-
-def rates(population: int, dimension: int) -> Rates:
-    """The defaults of CMA-ES, alpha_cov = 2."""
-    d = dimension
-    raw = math.log((population + 1) / 2) - np.log(np.arange(1, population + 1))
-    pull, push = np.maximum(raw, 0), np.minimum(raw, 0)
-    mu_eff = pull.sum() ** 2 / (pull**2).sum()
-    mu_eff_minus = push.sum() ** 2 / (push**2).sum()
-    c_sigma = (mu_eff + 2) / (d + mu_eff + 5)
-    d_sigma = 1 + 2 * max(0.0, math.sqrt((mu_eff - 1) / (d + 1)) - 1) + c_sigma
-    c_1 = 2 / ((d + 1.3) ** 2 + mu_eff)
-    c_mu = min(1 - c_1, 2 * (0.25 + mu_eff + 1 / mu_eff - 2) / ((d + 2) ** 2 + mu_eff))
-    bound = min(1 + c_1 / c_mu, 1 + 2 * mu_eff_minus / (mu_eff + 2), (1 - c_1 - c_mu) / (d * c_mu))
-    return Rates(pull / pull.sum() + bound * push / -push.sum(), mu_eff, c_sigma, d_sigma, c_1, c_mu)
-
-
-def default_population(dimension: int) -> int:
-    """4 + floor(3 ln d)."""
-    return 4 + int(3 * math.log(dimension))
 
 
 class Evolution:
@@ -68,7 +37,9 @@ class Evolution:
     def resize(self, population: int) -> None:
         """Another population size from the next generation on."""
         self.population = population
-        self.rates = rates(population, len(self.mean))
+        self.rates = defaults(population, len(self.mean))
+        pull, push = self.rates.pull, self.rates.push
+        self.weights = pull / pull.sum() + self.rates.bound * push / -push.sum()
 
     def step(self, run: Run) -> Steps:
         """One generation."""
@@ -128,7 +99,7 @@ class Evolution:
         rate, d = self.rates, len(self.mean)
         order = np.argsort(values, kind="stable")
         z = z[order]
-        weights = rate.weights.copy()
+        weights = self.weights.copy()
         weights[finite.sum() :] = np.minimum(weights[finite.sum() :], 0)  # a failed point never pulls
         pull = np.maximum(weights, 0)
         mean_step = (pull / pull.sum()) @ z

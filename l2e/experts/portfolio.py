@@ -26,7 +26,7 @@ class Portfolio(AbstractProgram):
 
     def batches(
         self, space: Box, seed: int, budget: int, start: np.ndarray | None
-    ) -> Generator[np.ndarray, np.ndarray, str]:
+    ) -> Generator[np.ndarray, np.ndarray, None]:
         lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
         width = upper - lower
         first = np.zeros(len(lower))

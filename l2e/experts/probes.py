@@ -48,8 +48,7 @@ def ruggedness(run: Run, lines: int = 3, points: int = 20) -> Batches:
     along = np.linspace(0, 1, points)[None, :, None]
     grid = ends[:, :1] * (1 - along) + ends[:, 1:] * along
     values = yield from run.evaluate(grid.reshape(-1, d))
-    rising = np.diff(values.reshape(lines, points), axis=1) > 0
-    return np.asarray((rising[:, 1:] != rising[:, :-1]).sum(axis=1).mean())
+    return np.asarray(_turns(values.reshape(lines, points)).mean())
 
 
 def is_rugged_line(run: Run, centre: np.ndarray, points: int = 12) -> Batches:
@@ -59,8 +58,13 @@ def is_rugged_line(run: Run, centre: np.ndarray, points: int = 12) -> Batches:
         ahead = np.min(np.where(direction > 0, HALF - centre, HALF + centre) / np.abs(direction))
         behind = np.min(np.where(direction > 0, HALF + centre, HALF - centre) / np.abs(direction))
     values = yield from run.evaluate(centre + np.linspace(-behind, ahead, points)[:, None] * direction)
-    rising = np.diff(values) > 0
-    return np.asarray(int((rising[1:] != rising[:-1]).sum()) > 3)
+    return np.asarray(_turns(values) > 3)
+
+
+def _turns(values: np.ndarray) -> np.ndarray:
+    """How often values along the last axis change direction."""
+    rising = np.diff(values, axis=-1) > 0
+    return (rising[..., 1:] != rising[..., :-1]).sum(axis=-1)
 
 
 def _interaction(base: float, values: np.ndarray) -> float:

@@ -11,10 +11,11 @@ from collections.abc import Generator
 
 import numpy as np
 
-from l2e.experts.evolution import Evolution, default_population
+from l2e._cma_defaults import default_population
+from l2e.experts.evolution import Evolution
 from l2e.experts.probes import is_rugged_line, is_separable, pair_interactions, ruggedness
 from l2e.experts.quasi_newton import QuasiNewton
-from l2e.experts.run import HALF, Run, Steps
+from l2e.experts.run import HALF, Run, Steps, finish
 from l2e.experts.separable import Coordinates
 from l2e.experts.shade import Shade
 from l2e.experts.shrinking import Shrinking
@@ -62,8 +63,7 @@ class Router:
             yield from self._evolve(run, search)
         else:
             limit = run.used + min(RUGGED_SHARE * run.remaining, 150 * d)
-            while run.used < limit and (yield from search.step(run)) is None:
-                pass
+            yield from finish(search, run, limit)
         while True:
             yield from self._global(run)
 
@@ -94,9 +94,7 @@ class Router:
         if points < grid:
             return None
         yield from Coordinates(run.best_x, run.best_f, grid, points).step(run)
-        newton = QuasiNewton(run.best_x, run.best_f)
-        while (yield from newton.step(run)) is None:
-            pass
+        yield from finish(QuasiNewton(run.best_x, run.best_f), run)
         return None
 
     def _elsewhere(self, run: Run) -> Steps:
@@ -139,13 +137,9 @@ class Router:
             else:
                 run.forget()
                 search = self._evolution(run.rng.uniform(-HALF, HALF, d), 0.4 * HALF, factor=2)
-            while (yield from search.step(run)) is None:
-                pass
-            return None
+            return (yield from finish(search, run))
         interactions = yield from pair_interactions(run)
         weak = float(np.mean(np.log10(interactions + 1e-6))) < WEAK_INTERACTION
         left = run.remaining
         expert = Shade(d, left, run.best_x, run.best_f) if weak else Shrinking(d, left, run.rng)
-        while (yield from expert.step(run)) is None:
-            pass
-        return None
+        return (yield from finish(expert, run))

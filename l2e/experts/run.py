@@ -6,7 +6,7 @@ work in the cube [-5, 5]^D onto which the box is mapped, so lengths mean the sam
 """
 
 from collections.abc import Generator
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -71,6 +71,22 @@ class Run:
         age = (self._remembered - 1 - np.arange(count)) % len(self._values)
         finite = np.isfinite(self._values[:count])
         return self._points[:count][finite], self._values[:count][finite], age[finite]
+
+
+class Expert(Protocol):
+    """What takes steps until it has a reason to stop."""
+
+    def step(self, run: Run) -> Steps:
+        """One step; None to go on, or the reason why it is done."""
+        ...
+
+
+def finish(expert: Expert, run: Run, limit: float = np.inf) -> Steps:
+    """Step an expert until it is done, or so many evaluations of the run are used."""
+    reason = None
+    while reason is None and run.used < limit:
+        reason = yield from expert.step(run)
+    return reason
 
 
 def mirror(points: np.ndarray) -> np.ndarray:

@@ -5,7 +5,8 @@ lambda(t) = max(lambda_0, lambda_max (1 - t)^2), lambda_max = 2.5 R / (100 + 5 D
 
 import numpy as np
 
-from l2e.experts.evolution import Evolution, default_population
+from l2e._cma_defaults import default_population
+from l2e.experts.evolution import Evolution
 from l2e.experts.run import HALF, Run, Steps
 
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from l2e._cma_defaults import defaults
 from l2e._types import Count, Scalar, Values
 
 
@@ -61,26 +62,11 @@ def _table(rows: int, dimension: int) -> np.ndarray:
 
     Some thirty tiny operations in every generation otherwise.
     """
-    d = dimension
     table = np.empty((rows + 1, len(TABLE)))
-    logs = np.log(np.arange(1, rows + 1))
     for population in range(rows + 1):
         size = max(population, 2)
-        raw = np.log((size + 1) / 2) - logs[:size]  # Eq. (49)
-        push = np.minimum(raw, 0)
-        mu_eff, mu_eff_minus = _effective(np.maximum(raw, 0)), _effective(push)
-        c_c = (4 + mu_eff / d) / (d + 4 + 2 * mu_eff / d)  # Eq. (56)
-        c_sigma = (mu_eff + 2) / (d + mu_eff + 5)  # Eq. (55)
-        d_sigma = 1 + 2 * max(0, ((mu_eff - 1) / (d + 1)) ** 0.5 - 1) + c_sigma
-        c_1 = 2 / ((d + 1.3) ** 2 + mu_eff)  # Eq. (57)
-        c_mu = min(1 - c_1, 2 * (0.25 + mu_eff + 1 / mu_eff - 2) / ((d + 2) ** 2 + mu_eff))  # Eq. (58)
-        bound = min(1 + c_1 / c_mu, 1 + 2 * mu_eff_minus / (mu_eff + 2))  # Eq. (50), (51)
-        bound = min(bound, (1 - c_1 - c_mu) / (d * c_mu))  # Eq. (52)
-        gap = 1 / ((c_1 + c_mu) * d * 10)
-        table[population] = (np.log((size + 1) / 2), bound / -push.sum(), mu_eff, c_sigma, d_sigma, c_c, c_1, c_mu, gap)
+        default = defaults(size, dimension)
+        gap = 1 / ((default.c_1 + default.c_mu) * dimension * 10)
+        scale = default.bound / -default.push.sum()
+        table[population] = (np.log((size + 1) / 2), scale, *default[3:], gap)
     return table
-
-
-def _effective(weights: np.ndarray) -> float:
-    """(sum |w|)^2 / sum w^2: how many equal weights these are worth."""
-    return float(np.abs(weights).sum() ** 2 / (weights**2).sum())

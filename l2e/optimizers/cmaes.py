@@ -5,7 +5,6 @@ A. Auger and N. Hansen, "A restart CMA evolution strategy with increasing popula
 N. Hansen, "Benchmarking a BI-population CMA-ES on the BBOB-2009 function testbed", GECCO 2009.
 """
 
-import math
 from typing import Literal
 
 import equinox as eqx
@@ -13,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from l2e._cma_defaults import default_population
 from l2e._fold import fold, unfold
 from l2e._normal import normal
 from l2e._space import Box
@@ -94,7 +94,7 @@ class CMAES(AbstractOptimizer[CMAESState]):
     @staticmethod
     def default_population(dimension: int) -> int:
         """4 + floor(3 ln d)."""
-        return 4 + int(3 * math.log(dimension))
+        return default_population(dimension)
 
     def init(self, space: Box, key: Key, start: Point | None = None) -> CMAESState:
         dtype = space.lower.dtype

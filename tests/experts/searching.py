@@ -19,14 +19,6 @@ def drive(program, function, limit):
         values = np.asarray([function(x) for x in points])
 
 
-def until_done(expert, run):
-    """Step an expert until it gives a reason."""
-    while True:
-        reason = yield from expert.step(run)
-        if reason is not None:
-            return reason
-
-
 def fresh_run(dimension, budget, seed=0):
     return Run(dimension, budget, np.random.default_rng(seed))
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from searching import drive, fresh_run, rotation, until_done
+from searching import drive, fresh_run, rotation
 
 from l2e.experts import probes
-from l2e.experts.run import mirror
+from l2e.experts.run import finish, mirror
 from l2e.experts.separable import Coordinates
 from l2e.experts.shade import Shade
 from l2e.experts.shrinking import Shrinking
@@ -57,10 +57,10 @@ def test_coordinates_solve_separable_rastrigin():
 def test_shade_and_shrinking_solve_a_multimodal_function_within_what_they_are_told():
     run = fresh_run(5, 10_000)
     expert = Shade(5, 10_000, np.zeros(5), rastrigin(np.zeros(5)))
-    drive(until_done(expert, run), rastrigin, 10_000)
+    drive(finish(expert, run), rastrigin, 10_000)
     assert run.best_f < 1e-6
     run = fresh_run(5, 20_000, 1)
-    drive(until_done(Shrinking(5, 20_000, run.rng), run), rotated, 20_000)
+    drive(finish(Shrinking(5, 20_000, run.rng), run), rotated, 20_000)
     assert run.best_f < 1.1  # the best or the second best minimum
 
 

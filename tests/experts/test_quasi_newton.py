@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from searching import drive, fresh_run, rotation, until_done
+from searching import drive, fresh_run, rotation
 
 from l2e.experts.quasi_newton import QuasiNewton
+from l2e.experts.run import finish
 from l2e.experts.secants import Curvature, Pair
 
 
@@ -11,7 +12,7 @@ def newton_from(start, function, budget):
 
     def program():
         value = float((yield from run.evaluate(start))[0])
-        return (yield from until_done(QuasiNewton(start, value), run))
+        return (yield from finish(QuasiNewton(start, value), run))
 
     return drive(program(), function, budget), run
 

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 from scipy.stats import kendalltau
-from searching import drive, fresh_run, rotation, until_done
+from searching import drive, fresh_run, rotation
 
-from l2e.experts.evolution import Evolution, default_population, rates
+from l2e._cma_defaults import default_population
+from l2e.experts.evolution import Evolution
 from l2e.experts.quadratic import _trust_region, fit_quadratic
+from l2e.experts.run import finish
 from l2e.experts.trust import Surrogate, kendall
 
 
@@ -60,10 +62,10 @@ def test_kendall_equals_scipy():
 
 
 def test_weights_are_those_of_cma_es():
-    rate = rates(10, 10)
-    assert rate.weights[:5].sum() == pytest.approx(1)
-    assert rate.mu_eff == pytest.approx(3.167, abs=1e-3)
-    assert (np.diff(rate.weights) < 0).all()
+    search = Evolution(np.zeros(10), 1.0, 10)
+    assert search.weights[:5].sum() == pytest.approx(1)
+    assert search.rates.mu_eff == pytest.approx(3.167, abs=1e-3)
+    assert (np.diff(search.weights) < 0).all()
 
 
 def evaluations_to(target, surrogate, seed=0):
@@ -78,7 +80,7 @@ def evaluations_to(target, surrogate, seed=0):
             reached.append(run.used)
         return value
 
-    drive(until_done(search, run), function, 5000)
+    drive(finish(search, run), function, 5000)
     return reached[0]
 
 
@@ -91,5 +93,5 @@ def test_the_surrogate_saves_evaluations_and_the_plain_strategy_converges():
 def test_failed_points_never_pull_and_all_failed_generations_move_on():
     run = fresh_run(3, 900)
     search = Evolution(np.full(3, -4.0), 2.0, 8)
-    drive(until_done(search, run), lambda x: float(((x - 4) ** 2).sum()) if (x > 2).all() else np.nan, 900)
+    drive(finish(search, run), lambda x: float(((x - 4) ** 2).sum()) if (x > 2).all() else np.nan, 900)
     assert run.best_f < 1e-3

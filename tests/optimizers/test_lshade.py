@@ -8,6 +8,7 @@ from scipy import stats
 
 from l2e import _runtime
 from l2e._space import box
+from l2e.driver import search
 from l2e.evaluator import BudgetExhausted, Evaluator
 from l2e.optimizers.lshade import (
     LSHADE,
@@ -20,7 +21,7 @@ from l2e.optimizers.lshade import (
     lehmer_mean,
     remember,
 )
-from l2e.solve import Driver, search
+from l2e.solve import Driver
 
 SPACE = box([(-5, 5)] * 2)
 

@@ -10,10 +10,11 @@ import pytest
 
 from l2e import _runtime
 from l2e._space import box
+from l2e.driver import search
 from l2e.evaluator import BudgetExhausted, Evaluator
 from l2e.optimizers.sahlpso import LAGS, LEAST_RATE, SAHLPSO, credited, draw, exemplars, fresh_choice, refreshed
 from l2e.problems import paper_bbob
-from l2e.solve import Driver, search, unroll
+from l2e.solve import Driver, unroll
 
 SPACE = box([(-5, 5)] * 3)
 
