@@ -2,8 +2,9 @@
 
     python experiments/ship_model.py runs/base-10d l2e-base-10d --commit e8cae05
 
-Scored on the paper's test functions: the model as it ships (half-precision weights), as it was trained, the weights its
-training began with, and the trained model without its random term.
+Scored on fresh instances of its training families and on the paper's test functions: the model as it ships
+(half-precision weights), the weights its training began with; on the test functions also as it was trained and, for
+L2E, without its random term. A model that does not beat its first weights on the fresh instances is not shipped.
 """
 
 import argparse
@@ -13,6 +14,9 @@ from typing import Any
 from rich.console import Console
 
 from l2e import models
+from l2e.held_out import held_out
+from l2e.meta import RandomBBOBTasks
+from l2e.model_config import OptimizerTable
 from l2e.problems import PAPER_TEST
 from l2e.problems.bbob_suite import NAMES
 from l2e.score import score
@@ -35,25 +39,44 @@ def main() -> None:
         kept = {key: result.facts[key] for key in ("suite", "budget", "seeds")}
         return {**kept, "geometric_mean": float(f"{result.geometric_mean:.4g}"), "means": means}
 
+    models.ship(arguments.run, target, {})
+    shipped = models.load(target)
+    learned = _held_out(card, shipped, models.untrained(arguments.run), arguments)
+    console.print(f"held out, mean log10 gap: {learned['trained']['mean']}, untrained {learned['untrained']['mean']}")
     peers = {
         "trained, float32": scored(models.load(arguments.run), "trained"),
         "untrained": scored(models.untrained(arguments.run), "untrained"),
-        "trained, without its random term": scored(models.without_noise(arguments.run), "without noise"),
     }
+    if isinstance(card.table, OptimizerTable):
+        peers["trained, without its random term"] = scored(models.without_noise(arguments.run), "without noise")
     facts = {
         "commit": arguments.commit,
         "never_seen": [f"f{function} {NAMES[function - 1]}" for function in PAPER_TEST],
         "trained_on": [f"f{function} {NAMES[function - 1]}" for function in card.facts["tasks"]["functions"]],
+        "held_out": learned,
         "peers": peers,
     }
-    models.ship(arguments.run, target, facts)
-    models.ship(arguments.run, target, facts | {"score": scored(models.load(target), "shipped")})
+    models.ship(arguments.run, target, facts | {"score": scored(shipped, "shipped")})
     size = target.stat().st_size
     console.print(f"{target}: {size / 1e6:.2f} MB")
     if size > LARGEST:
-        target.unlink()
-        target.with_suffix(".card.json").unlink()
-        raise SystemExit(f"too large to ship: {size} bytes, at most {LARGEST}")
+        _withdraw(target, f"too large to ship: {size} bytes, at most {LARGEST}")
+    if not learned["trained"]["mean"] < learned["untrained"]["mean"]:
+        _withdraw(target, "not better than its first weights on held-out instances")
+
+
+def _held_out(card: models.Card, trained: Any, first: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Means of log10 of the final gap per family, of the model and of its first weights on the same instances."""
+    tables = card.facts["tasks"]
+    tasks = RandomBBOBTasks(tables["functions"], tables["dimension"], tables["rotated"])
+    sizes = (arguments.budget, arguments.instances, arguments.repeats)
+    return {"trained": held_out(trained, tasks, *sizes).facts, "untrained": held_out(first, tasks, *sizes).facts}
+
+
+def _withdraw(target: Path, why: str) -> None:
+    target.unlink()
+    target.with_suffix(".card.json").unlink()
+    raise SystemExit(why)
 
 
 def _parse() -> argparse.Namespace:
@@ -61,7 +84,9 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("run", type=Path, help="folder of the training")
     parser.add_argument("name", help="what the model will be called")
     parser.add_argument("--commit", required=True, help="commit at which it was trained")
-    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--seeds", type=int, default=10, help="runs on each test function")
+    parser.add_argument("--instances", type=int, default=8, help="fresh instances of each training family")
+    parser.add_argument("--repeats", type=int, default=2, help="runs on each of them")
     parser.add_argument("--budget", type=int, default=20_000)
     return parser.parse_args()
 

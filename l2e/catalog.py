@@ -182,12 +182,15 @@ def method(name: str) -> Method:
         return METHODS[name]
     if name in models.shipped() or Path(name).exists():
         return _model(name)
-    raise unknown("method", name, [*METHODS, *models.shipped()])
+    if name in models.families():
+        return _family(name)
+    raise unknown("method", name, [*METHODS, *models.families(), *models.shipped()])
 
 
 def all_methods() -> dict[str, Method]:
     """Every method that has a name, shipped models included."""
-    return METHODS | {name: _model(name) for name in models.shipped()}
+    by_dimension = {name: _family(name) for name in models.families()}
+    return METHODS | by_dimension | {name: _model(name) for name in models.shipped()}
 
 
 def _model(name: str) -> Method:
@@ -200,6 +203,21 @@ def _model(name: str) -> Method:
         return models.load(name)
 
     return Method(card.summary, build)
+
+
+def _family(name: str) -> Method:
+    """The shipped models of one name, chosen by the dimension."""
+    members = models.families()[name]
+    dimensions = " and ".join(str(dimension) for dimension in members)
+
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        if dimension not in members:
+            raise ValueError(f"method {name!r} has weights for {dimensions} dimensions, not for {dimension}")
+        return _model(members[dimension]).build(dimension, budget, size)
+
+    return Method(
+        f"{models.card(members[min(members)]).table.summary}, the model for the dimension: {dimensions}", build
+    )
 
 
 def _bbob(function: int, instance: int, dimension: int) -> AbstractTraceableProblem:

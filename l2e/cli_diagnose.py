@@ -18,6 +18,7 @@ from l2e.checkpoint import write_whole
 from l2e.diagnostics import Diagnosis, contraction, decay, depth_trend, diagnose_run
 from l2e.operators import Shared
 from l2e.operators.certified import Certified
+from l2e.optimizer import AbstractOptimizer
 from l2e.optimizers.l2e_solver import L2E
 from l2e.problems import PAPER_TRAIN, paper_bbob
 from l2e.report.diagnosis import Report, diagnostics_figure
@@ -33,7 +34,7 @@ CONTRACTION = 0.9
 
 
 def diagnose(
-    optimizer: L2E,
+    optimizer: AbstractOptimizer[Any],
     *,
     name: str,
     out: Path,
@@ -55,6 +56,8 @@ def diagnose(
     - `generations`, `samples`: length of a run, and how many generations have their Jacobians looked at.
     - `seed`: the same seed gives the same numbers.
     """
+    if not isinstance(optimizer, L2E):
+        raise ValueError(f"diagnosis is of L2E's maps; {name} is a {type(optimizer).__name__}")
     foreign = sorted(set(functions) - set(PAPER_TRAIN))
     if foreign or not functions:
         raise ValueError(f"functions must be some of the paper's training functions {PAPER_TRAIN}, got {functions}")

@@ -1,7 +1,8 @@
-"""An L2E in plain values: what a training file and the header of a weights file say of it."""
+"""A trainable optimizer in plain values: what a training file and the header of a weights file say of it. L2E's own."""
 
 import dataclasses
-from typing import Any, Literal
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -9,12 +10,56 @@ import jax
 from l2e._types import Key
 from l2e.operator import AbstractOperator
 from l2e.operators import AttentionMLP, CoordinateFree, Shared, Staged, StructuredMamba, Unshared
+from l2e.optimizer import AbstractOptimizer
 from l2e.optimizers._gates import AbstractGate, FixedGate, HardGate, SoftGate
 from l2e.optimizers.l2e_solver import L2E
 
 
 @dataclasses.dataclass(frozen=True)
-class OptimizerTable:
+class AbstractModelTable(ABC):
+    """The settings of a trainable optimizer: how to build it untrained, and what follows from them without weights.
+
+    **Fields:** `kind`: its name in the key `kind` of a training file; `made`: the class that is built.
+    """
+
+    kind: ClassVar[str]
+    made: ClassVar[type[AbstractOptimizer[Any]]]
+
+    @abstractmethod
+    def build(self, dimension: int, generations: int, key: Key, training: bool = False) -> Any:
+        """The optimizer with first weights, as it is trained or as it is deployed."""
+
+    @abstractmethod
+    def evaluations(self, generations: int) -> int:
+        """How many evaluations an episode of training has."""
+
+    @property
+    @abstractmethod
+    def any_dimension(self) -> bool:
+        """Whether weights trained in one dimension work in all."""
+
+    @property
+    @abstractmethod
+    def summary(self) -> str:
+        """What it is, in a few words."""
+
+    def deployed(self, optimizer: Any) -> Any:
+        """What becomes of a trained optimizer when it is used; the default is that nothing does."""
+        return optimizer
+
+    def first(self, dimension: int, generations: int, seed: int, training: bool = False) -> Any:
+        """The optimizer that a training with this seed begins with."""
+        return self.build(dimension, generations, jax.random.split(jax.random.key(seed))[0], training)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The table in plain JSON; one without a kind is L2E's."""
+        settings = dataclasses.asdict(self)
+        return settings if self.kind == "l2e" else {"kind": self.kind, **settings}
+
+
+@dataclasses.dataclass(frozen=True)
+class OptimizerTable(AbstractModelTable):
     """The settings of an L2E.
 
     **Arguments:**
@@ -29,6 +74,8 @@ class OptimizerTable:
     - `absolute`: for "base" and "mamba", points and steps in units of the box instead of the population's spread.
     """
 
+    kind = "l2e"
+    made = L2E
     operator: Literal["base", "mamba", "coordinate-free"]
     population_size: int = 100
     schedule: Literal["unshared", "shared", "staged"] = "unshared"
@@ -66,9 +113,18 @@ class OptimizerTable:
         gate = self._gate(self.gate if training else self.deployed_gate)
         return L2E(schedule, gate, alpha=self.alpha, population_size=self.population_size)
 
-    def first(self, dimension: int, generations: int, seed: int, training: bool = False) -> L2E:
-        """The L2E that a training with this seed begins with."""
-        return self.build(dimension, generations, jax.random.split(jax.random.key(seed))[0], training)
+    def evaluations(self, generations: int) -> int:
+        """A gate that blends takes two batches per generation."""
+        batches = 1 if self.deployed_gate == "hard" else 2
+        return (1 + batches * generations) * self.population_size
+
+    @property
+    def any_dimension(self) -> bool:
+        return self.operator == "coordinate-free"
+
+    @property
+    def summary(self) -> str:
+        return f"L2E, {self.operator} operator, {self.schedule} weights"
 
     def deployed(self, optimizer: L2E) -> L2E:
         """A trained optimizer with the gate of inference."""

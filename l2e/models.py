@@ -1,7 +1,9 @@
 """Trained models: shipped ones by name, a user's own by path. A model is an ordinary optimizer, with a card."""
 
+import dataclasses
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +14,9 @@ import jax.numpy as jnp
 from l2e import checkpoint
 from l2e._names import unknown
 from l2e.checkpoint import CheckpointError
-from l2e.model_config import OptimizerTable
-from l2e.optimizers.l2e_solver import L2E
+from l2e.model_config import AbstractModelTable, OptimizerTable
+from l2e.optimizer import AbstractOptimizer
+from l2e.peer_config import table_of
 
 SHIPPED = Path(__file__).parent / "weights"
 BEST = "best.safetensors"
@@ -29,30 +32,43 @@ class Card:
     facts: dict[str, Any]
 
     @property
+    def table(self) -> AbstractModelTable:
+        """The settings of the optimizer."""
+        return table_of(self.facts["optimizer"])
+
+    @property
     def dimension(self) -> int | None:
         """The one dimension it works in, or None for any."""
-        return None if self.facts["optimizer"]["operator"] == "coordinate-free" else self.facts["dimension"]
+        return None if self.table.any_dimension else self.facts["dimension"]
 
     @property
     def evaluations(self) -> int:
-        """The budget it was trained for: a gate that blends takes two batches per generation."""
-        table = self.facts["optimizer"]
-        batches = 1 if table["deployed_gate"] == "hard" else 2
-        return (1 + batches * self.facts["generations"]) * table["population_size"]
+        """The budget of the episodes it was trained on."""
+        return self.table.evaluations(self.facts["generations"])
 
     @property
     def summary(self) -> str:
         """One line."""
-        table = self.facts["optimizer"]
         where = "any dimension" if self.dimension is None else f"{self.dimension}-D"
-        return (
-            f"L2E, {table['operator']} operator, {table['schedule']} weights, {where}, {self.evaluations} evaluations"
-        )
+        return f"{self.table.summary}, {where}, {self.evaluations} evaluations"
 
 
 def shipped() -> dict[str, Path]:
     """The models inside the package, by name."""
     return {path.name.removesuffix(SUFFIX): path for path in sorted(SHIPPED.glob(f"*{SUFFIX}"))}
+
+
+def families() -> dict[str, dict[int, str]]:
+    """Names that stand for several shipped models, one per dimension: `l2e-base` for `l2e-base-10d`, and so on.
+
+    **Returns:** for each name the models of it by dimension.
+    """
+    found: dict[str, dict[int, str]] = {}
+    for name in shipped():
+        match = re.fullmatch(r"(.+)-(\d+)d", name)
+        if match:
+            found.setdefault(match[1], {})[int(match[2])] = name
+    return {name: dict(sorted(members.items())) for name, members in found.items()}
 
 
 def find(name: str | os.PathLike[str]) -> Path:
@@ -71,13 +87,19 @@ def card(name: str | os.PathLike[str]) -> Card:
     """The card of a model, without its weights."""
     path = find(name)
     facts = checkpoint.load_facts(path)
-    if facts.get("class") != "L2E" or "optimizer" not in facts:
-        raise CheckpointError(f"{path} does not hold a trained L2E")
+    if not isinstance(facts.get("optimizer"), dict):
+        raise CheckpointError(f"{path} does not hold a trained model")
+    try:
+        table = table_of(facts["optimizer"])
+    except (ValueError, TypeError) as error:
+        raise CheckpointError(f"{path} holds a model that this version does not know: {error}") from error
+    if facts.get("class") != table.made.__qualname__:
+        raise CheckpointError(f"{path} holds a {facts.get('class')}, its settings are of a {table.made.__qualname__}")
     shown = path.parent.name if path.name == BEST else path.name.removesuffix(SUFFIX)
     return Card(shown, path, facts)
 
 
-def load(name: str | os.PathLike[str]) -> L2E:
+def load(name: str | os.PathLike[str]) -> AbstractOptimizer[Any]:
     """A trained model as an ordinary optimizer: pass it as `method` to `minimize`.
 
     ```python
@@ -91,22 +113,25 @@ def load(name: str | os.PathLike[str]) -> L2E:
     found = card(name)
     facts = found.facts
     with jax.enable_x64(False):
-        like = OptimizerTable(**facts["optimizer"]).build(facts["dimension"], facts["generations"], jax.random.key(0))
+        like = found.table.build(facts["dimension"], facts["generations"], jax.random.key(0))
         stored = _cast(like, facts.get("stored", "float32"))
         return _cast(checkpoint.load_tree(found.path, stored), "float32")
 
 
-def untrained(name: str | os.PathLike[str]) -> L2E:
+def untrained(name: str | os.PathLike[str]) -> AbstractOptimizer[Any]:
     """What the training of a model began with, as it would be deployed: the fair peer of the model."""
-    facts = card(name).facts
+    found = card(name)
+    facts = found.facts
     with jax.enable_x64(False):
-        return OptimizerTable(**facts["optimizer"]).first(facts["dimension"], facts["generations"], facts["seed"])
+        return found.table.first(facts["dimension"], facts["generations"], facts["seed"])
 
 
-def without_noise(name: str | os.PathLike[str]) -> L2E:
-    """A trained model with its random term switched off: what the learned proposals do by themselves."""
-    facts = card(name).facts
-    table = OptimizerTable(**{**facts["optimizer"], "noise": False})
+def without_noise(name: str | os.PathLike[str]) -> AbstractOptimizer[Any]:
+    """A trained L2E with its random term switched off: what the learned proposals do by themselves."""
+    found = card(name)
+    if not isinstance(found.table, OptimizerTable):
+        raise ValueError(f"only L2E has a random term to switch off; {found.name} is a {found.table.made.__qualname__}")
+    facts, table = found.facts, dataclasses.replace(found.table, noise=False)
     weights = {jax.tree_util.keystr(where): leaf for where, leaf in jax.tree_util.tree_leaves_with_path(load(name))}
     with jax.enable_x64(False):
         like = table.build(facts["dimension"], facts["generations"], jax.random.key(0))

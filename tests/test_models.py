@@ -94,7 +94,7 @@ def test_what_is_no_model_is_refused(trained, tmp_path) -> None:
         l2e.load("l2e-bose-10d")
     other = tmp_path / "other.safetensors"
     save_tree(other, {"a": np.zeros(2)})
-    with pytest.raises(CheckpointError, match="does not hold a trained L2E"):
+    with pytest.raises(CheckpointError, match="does not hold a trained model"):
         l2e.load(other)
     damaged = tmp_path / "damaged.safetensors"
     damaged.write_bytes((trained / "best.safetensors").read_bytes()[:-9])

@@ -16,7 +16,8 @@ from l2e.meta.estimators import AbstractGradientEstimator
 from l2e.meta.objectives import AbstractObjective
 from l2e.meta.tasks import AbstractTaskDistribution
 from l2e.meta.train import TrainSpec
-from l2e.model_config import OptimizerTable
+from l2e.model_config import AbstractModelTable, OptimizerTable
+from l2e.peer_config import KINDS
 from l2e.problems.bbob_paper import PAPER_TEST, PAPER_TRAIN
 
 
@@ -135,7 +136,7 @@ def _cosine(rate: float, steps: int) -> optax.Schedule:
 class TrainConfig:
     """A whole file."""
 
-    optimizer: OptimizerTable
+    optimizer: AbstractModelTable
     tasks: TasksTable = TasksTable()
     objective: ObjectiveTable = ObjectiveTable()
     estimator: EstimatorTable = EstimatorTable()
@@ -170,7 +171,7 @@ class TrainConfig:
     @property
     def facts(self) -> dict[str, Any]:
         """The file in plain JSON, for checkpoints."""
-        tables = dataclasses.asdict(self)
+        tables = {**dataclasses.asdict(self), "optimizer": self.optimizer.facts}
         tables["tasks"]["functions"] = list(tables["tasks"]["functions"])
         return tables
 
@@ -193,7 +194,7 @@ def load_config(path: Path) -> TrainConfig:
 def parse_config(tables: dict[str, Any]) -> TrainConfig:
     """Tables of plain values as a configuration."""
     kinds: dict[str, Any] = {
-        "optimizer": OptimizerTable,
+        "optimizer": AbstractModelTable,
         "tasks": TasksTable,
         "objective": ObjectiveTable,
         "estimator": EstimatorTable,
@@ -207,12 +208,21 @@ def parse_config(tables: dict[str, Any]) -> TrainConfig:
             raise ValueError(f"{name} must be a table, got {table!r}")
     if "optimizer" not in tables:
         raise ValueError("the table [optimizer] is missing")
-    return TrainConfig(**{name: parse_table(kinds[name], table, f"[{name}]") for name, table in tables.items()})
+    settings = dict(tables["optimizer"])
+    kind = settings.pop("kind", OptimizerTable.kind)
+    if kind not in KINDS:
+        raise unknown("[optimizer] kind", str(kind), KINDS)
+    if "guidance" in tables and kind != OptimizerTable.kind:
+        raise ValueError(f"[guidance] is for L2E; {kind} has no guided path")
+    kinds["optimizer"] = KINDS[kind]
+    given = {**tables, "optimizer": settings}
+    return TrainConfig(**{name: parse_table(kinds[name], table, f"[{name}]") for name, table in given.items()})
 
 
 def parse_table(kind: Any, table: dict[str, Any], where: str) -> Any:
     """One table as a frozen dataclass: every key known, every value of its type."""
-    types = get_type_hints(kind)
+    hints = get_type_hints(kind)
+    types = {field.name: hints[field.name] for field in dataclasses.fields(kind)}
     for key, value in table.items():
         if key not in types:
             raise unknown(f"key in {where}", key, types)

@@ -108,5 +108,5 @@ def test_trained_weights_are_an_ordinary_optimizer(tmp_path):
         model.schedule.operators.row_scales, state.weights.optimizer.schedule.operators.row_scales
     )
     save_tree(tmp_path / "other.safetensors", {"a": np.zeros(2)})
-    with pytest.raises(CheckpointError, match="does not hold a trained L2E"):
+    with pytest.raises(CheckpointError, match="does not hold a trained model"):
         load(tmp_path / "other.safetensors")
