@@ -116,6 +116,29 @@ class small_jit:  # noqa: N801 - used as a decorator
         return self.jitted(*arguments)
 
 
+class small_filter_jit:  # noqa: N801 - used as a decorator
+    """`equinox.filter_jit` for programs of many small operations, such as the generations of a meta-step."""
+
+    def __init__(self, function: Callable[..., Any]):
+        functools.update_wrapper(self, function)
+        self.function = function
+
+    @functools.cached_property
+    def jitted(self) -> Any:
+        """The compiled function."""
+        import equinox as eqx  # most uses of this module need no equinox
+
+        options: dict[str, Any] = {"compiler_options": sequential()}
+        return eqx.filter_jit(self.function, **options)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.jitted(*arguments)
+
+    def lower(self, *arguments: Any) -> Any:
+        """As `jax.jit(...).lower`."""
+        return self.jitted.lower(*arguments)
+
+
 class Static:
     """Hashable facts that a compilation depends on; equal ones share it. Hash and comparison are cheap."""
 
