@@ -21,6 +21,7 @@ LAYERS = [
     {"problems", "optimizers", "adapters"},
     {"solve", "peers"},
     {"model_config"},
+    {"controlled_config"},
     {"peer_config"},
     {"meta", "diagnostics"},
     {"models", "held_out"},

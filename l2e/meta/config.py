@@ -14,6 +14,7 @@ from l2e._names import unknown
 from l2e.meta import guides
 from l2e.meta.estimators import AbstractGradientEstimator
 from l2e.meta.objectives import AbstractObjective
+from l2e.meta.policy_config import LEARNERS, DQNTable, PPOTable
 from l2e.meta.tasks import AbstractTaskDistribution
 from l2e.meta.train import TrainSpec
 from l2e.model_config import AbstractModelTable, OptimizerTable
@@ -139,7 +140,7 @@ class TrainConfig:
     optimizer: AbstractModelTable
     tasks: TasksTable = TasksTable()
     objective: ObjectiveTable = ObjectiveTable()
-    estimator: EstimatorTable = EstimatorTable()
+    estimator: EstimatorTable | PPOTable | DQNTable = EstimatorTable()
     guidance: GuidanceTable | None = None
     training: TrainingTable = TrainingTable()
 
@@ -215,6 +216,7 @@ def parse_config(tables: dict[str, Any]) -> TrainConfig:
     if "guidance" in tables and kind != OptimizerTable.kind:
         raise ValueError(f"[guidance] is for L2E; {kind} has no guided path")
     kinds["optimizer"] = KINDS[kind]
+    kinds["estimator"] = LEARNERS.get(str(tables.get("estimator", {}).get("kind")), EstimatorTable)
     given = {**tables, "optimizer": settings}
     return TrainConfig(**{name: parse_table(kinds[name], table, f"[{name}]") for name, table in given.items()})
 

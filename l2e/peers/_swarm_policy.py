@@ -1,0 +1,149 @@
+"""GLEET's networks: attention over the particles of a swarm, a normal distribution for each, and a critic.
+
+Weights are float32 and so is all that is computed with them, whatever the precision of the search.
+"""
+
+import math
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from l2e._types import Key, Scalar, Values
+from l2e.nn import WEIGHTS
+
+FEATURES = 9
+SIZE = 16
+HEADS = 4
+LEAST_DEVIATION, MOST_DEVIATION = 0.01, 0.7
+SMALL = 1e-5
+
+Tokens = Float[Array, "n size"]
+
+
+class SwarmView(NamedTuple):
+    """What the policy sees: features of the particles now, at their last improvement, and of the leader at its own."""
+
+    now: Float[Array, "n features"]
+    improved: Float[Array, "n features"]
+    leader: Float[Array, "features"]
+
+
+class Linear(eqx.Module):
+    """An affine map of the last axis; first weights are uniform within 1 / sqrt(inputs)."""
+
+    weight: Float[Array, "outputs inputs"]
+    bias: Float[Array, "outputs"] | None
+
+    def __init__(self, inputs: int, outputs: int, *, use_bias: bool = True, key: Key):
+        weight_key, bias_key = jax.random.split(key)
+        most = 1 / math.sqrt(inputs)
+        self.weight = jax.random.uniform(weight_key, (outputs, inputs), WEIGHTS, -most, most)
+        self.bias = jax.random.uniform(bias_key, (outputs,), WEIGHTS, -most, most) if use_bias else None
+
+    def __call__(self, inputs: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
+        outputs = inputs @ self.weight.T
+        return outputs if self.bias is None else outputs + self.bias
+
+
+class Perceptron(eqx.Module):
+    """Affine maps with leaky ReLUs between them."""
+
+    layers: tuple[Linear, ...]
+
+    def __init__(self, sizes: tuple[int, ...], *, key: Key):
+        keys = jax.random.split(key, len(sizes) - 1)
+        self.layers = tuple(
+            Linear(inputs, outputs, key=part) for inputs, outputs, part in zip(sizes[:-1], sizes[1:], keys, strict=True)
+        )
+
+    def __call__(self, inputs: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
+        for layer in self.layers[:-1]:
+            inputs = jax.nn.leaky_relu(layer(inputs))
+        return self.layers[-1](inputs)
+
+
+class Layer(eqx.Module):
+    """Attention of some tokens to others, a residual, and two affine maps with another; both sums are normalised."""
+
+    query: Linear
+    key: Linear
+    value: Linear
+    output: Linear
+    inner: Linear
+    outer: Linear
+
+    def __init__(self, *, key: Key):
+        keys = jax.random.split(key, 6)
+        self.query, self.key, self.value, self.output = (
+            Linear(SIZE, SIZE, use_bias=False, key=part) for part in keys[:4]
+        )
+        self.inner, self.outer = (Linear(SIZE, SIZE, key=part) for part in keys[4:])
+
+    def __call__(self, asking: Tokens, tokens: Tokens) -> Tokens:
+        mixed = _normalised(tokens + self._attention(asking, tokens))
+        return _normalised(mixed + self.outer(jax.nn.relu(self.inner(mixed))))
+
+    def _attention(self, asking: Tokens, tokens: Tokens) -> Tokens:
+        width = SIZE // HEADS
+        query = self.query(asking).reshape(-1, HEADS, width)
+        key, value = (part(tokens).reshape(-1, HEADS, width) for part in (self.key, self.value))
+        weights = jax.nn.softmax(jnp.einsum("ihw,jhw->hij", query, key) / math.sqrt(width), axis=-1)
+        return self.output(jnp.einsum("hij,jhw->ihw", weights, value).reshape(-1, SIZE))
+
+
+class SwarmPolicy(eqx.Module):
+    """From what is seen of a swarm to a normal distribution of one number per particle.
+
+    The particles attend to each other (encoder); what each looked like when it last improved, joined with the leader,
+    asks the result what to do (decoder). Nothing depends on the number of particles or of coordinates.
+    """
+
+    embedding: Linear
+    memory: Linear
+    encoder: Layer
+    decoder: Layer
+    mean: Perceptron
+    deviation: Perceptron
+
+    def __init__(self, *, key: Key):
+        keys = jax.random.split(key, 6)
+        self.embedding = Linear(FEATURES, SIZE, use_bias=False, key=keys[0])
+        self.memory = Linear(2 * SIZE, SIZE, use_bias=False, key=keys[1])
+        self.encoder, self.decoder = Layer(key=keys[2]), Layer(key=keys[3])
+        self.mean, self.deviation = (Perceptron((SIZE, 32, 8, 1), key=part) for part in keys[4:])
+
+    def __call__(self, view: SwarmView) -> tuple[Values, Values, Tokens]:
+        """Mean and deviation for each particle, and the tokens that they were computed from."""
+        now, improved, leader = (self.embedding(part.astype(self.embedding.weight.dtype)) for part in view)
+        encoded = self.encoder(now, now)
+        memory = jnp.concatenate([improved, jnp.broadcast_to(leader, improved.shape)], axis=1)
+        tokens = self.decoder(self.memory(memory), encoded)
+        share = _share(self.deviation(tokens)[:, 0])
+        deviation = LEAST_DEVIATION + (MOST_DEVIATION - LEAST_DEVIATION) * share
+        return _share(self.mean(tokens)[:, 0]), deviation, tokens
+
+
+class Critic(eqx.Module):
+    """The value of a swarm: the mean of its tokens through three affine maps."""
+
+    head: Perceptron
+
+    def __init__(self, *, key: Key):
+        self.head = Perceptron((SIZE, 32, 16, 1), key=key)
+
+    def __call__(self, tokens: Tokens) -> Scalar:
+        return self.head(jnp.mean(tokens, axis=0))[0]
+
+
+def _share(logits: Values) -> Values:
+    """Any number as one between 0 and 1."""
+    return (jnp.tanh(logits) + 1) / 2
+
+
+def _normalised(tokens: Tokens) -> Tokens:
+    """Mean 0 and variance 1 over the whole swarm and all entries."""
+    centred = tokens - jnp.mean(tokens)
+    return centred / jnp.sqrt(jnp.mean(centred * centred) + SMALL)
