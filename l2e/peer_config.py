@@ -1,11 +1,103 @@
 """The learned peers in plain values, and the table of all kinds of trainable optimizers."""
 
-from typing import Any
+import dataclasses
+from typing import Any, Literal
 
 from l2e._names import unknown
+from l2e._types import Key
+from l2e.controlled_config import DEDQNTable, GLEETTable
 from l2e.model_config import AbstractModelTable, OptimizerTable
+from l2e.operators import Shared, Staged, Unshared
+from l2e.peers.b2opt import B2OPT, B2OPTBlock
+from l2e.peers.glhf import GLHF
+from l2e.peers.rnnopt import RNNOPT
 
-KINDS: dict[str, type[AbstractModelTable]] = {table.kind: table for table in (OptimizerTable,)}
+
+@dataclasses.dataclass(frozen=True)
+class B2OPTTable(AbstractModelTable):
+    """The settings of a B2OPT: `width` of its attention over values, weights as in `OptimizerTable`."""
+
+    kind = "b2opt"
+    made = B2OPT
+    population_size: int = 100
+    schedule: Literal["unshared", "shared", "staged"] = "staged"
+    stages: int = 10
+    width: int = 100
+
+    def build(self, dimension: int, generations: int, key: Key, training: bool = False) -> B2OPT:
+        def make(key: Key) -> B2OPTBlock:
+            return B2OPTBlock(self.population_size, dimension, width=self.width, key=key)
+
+        match self.schedule:
+            case "unshared":
+                schedule = Unshared(make, generations, key=key)
+            case "staged":
+                schedule = Staged(make, self.stages, generations, key=key)
+            case _:
+                schedule = Shared(make(key))
+        return B2OPT(schedule, self.population_size)
+
+    def evaluations(self, generations: int) -> int:
+        return (1 + generations) * self.population_size
+
+    @property
+    def any_dimension(self) -> bool:
+        return False
+
+    @property
+    def summary(self) -> str:
+        return f"B2OPT, {self.schedule} weights"
+
+
+@dataclasses.dataclass(frozen=True)
+class GLHFTable(AbstractModelTable):
+    """The settings of a GLHF: `width` of its queries and keys."""
+
+    kind = "glhf"
+    made = GLHF
+    population_size: int = 100
+    width: int = 200
+
+    def build(self, dimension: int, generations: int, key: Key, training: bool = False) -> GLHF:
+        return GLHF(self.population_size, width=self.width, key=key)
+
+    def evaluations(self, generations: int) -> int:
+        return (1 + generations) * self.population_size
+
+    @property
+    def any_dimension(self) -> bool:
+        return True
+
+    @property
+    def summary(self) -> str:
+        return f"GLHF, width {self.width}"
+
+
+@dataclasses.dataclass(frozen=True)
+class RNNOPTTable(AbstractModelTable):
+    """The settings of an RNNOPT: `units` of its LSTM. An episode has one point before the first generation."""
+
+    kind = "rnnopt"
+    made = RNNOPT
+    units: int = 32
+
+    def build(self, dimension: int, generations: int, key: Key, training: bool = False) -> RNNOPT:
+        return RNNOPT(dimension, generations + 1, units=self.units, key=key)
+
+    def evaluations(self, generations: int) -> int:
+        return 1 + generations
+
+    @property
+    def any_dimension(self) -> bool:
+        return False
+
+    @property
+    def summary(self) -> str:
+        return f"RNNOPT, LSTM of {self.units} units, restarted"
+
+
+TABLES = (OptimizerTable, B2OPTTable, GLHFTable, RNNOPTTable, GLEETTable, DEDQNTable)
+KINDS: dict[str, type[AbstractModelTable]] = {table.kind: table for table in TABLES}
 """Every class of model that can be trained, saved and loaded, by the key `kind` of its settings."""
 
 

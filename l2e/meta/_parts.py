@@ -12,11 +12,13 @@ from l2e.operator import AbstractGuide
 from l2e.operators import Unshared
 from l2e.optimizer import AbstractOptimizer
 from l2e.optimizers.l2e_solver import L2E
+from l2e.peers.b2opt import B2OPT
+from l2e.peers.glhf import GLHF
 
 
 def population_values(optimizer: AbstractOptimizer[Any], state: Any, told: Values) -> Values:
     """The values of the population after a generation; of an unknown optimizer, those of its last batch."""
-    return state.values if isinstance(optimizer, L2E) else told
+    return state.values if isinstance(optimizer, L2E | B2OPT | GLHF) else told
 
 
 def rounds(optimizer: AbstractOptimizer[Any]) -> int:

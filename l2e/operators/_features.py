@@ -26,8 +26,8 @@ def centred_ranks(values: Values) -> Values:
     return jnp.linspace(-1, 1, n, dtype=values.dtype) if n > 1 else jnp.zeros((n,), values.dtype)
 
 
-def squashed_scores(values: Values) -> Values:
-    """`tanh((f - mean f) / std f)` over the values that are finite; failed ones get 1, and no gradient passes.
+def standard_scores(values: Values) -> Values:
+    """`(f - mean f) / std f` over the values that are finite; failed ones get 0, and no gradient passes.
 
     Gradients through a normalised value say how the other individuals' values should move to change this one's
     standing, and explode where all values are nearly equal.
@@ -41,7 +41,12 @@ def squashed_scores(values: Values) -> Values:
     shares = above / jnp.where(top > 0, top, 1)  # in [0, 1]: squares of large values would overflow
     centred = jnp.where(finite, shares - jnp.sum(shares) / count, 0)
     deviation = jnp.sqrt(jnp.sum(centred**2) / count)
-    return jnp.where(finite, jnp.tanh(centred / jnp.where(deviation > 0, deviation, 1)), 1)
+    return centred / jnp.where(deviation > 0, deviation, 1)
+
+
+def squashed_scores(values: Values) -> Values:
+    """`tanh` of the standard scores; failed ones get 1."""
+    return jnp.where(jnp.isfinite(values), jnp.tanh(standard_scores(values)), 1)
 
 
 def value_tokens(values: Values) -> Float[Array, "n 2"]:
