@@ -91,10 +91,10 @@ def test_the_key_decides_everything():
 
 def test_the_step_is_compiled_once():
     training = spec(steps=4, batch=3)
-    before = train_step._cached._cache_size()
+    before = train_step.jitted._cached._cache_size()
     for _ in train(training, KEY):
         pass
-    assert train_step._cached._cache_size() == before + 1
+    assert train_step.jitted._cached._cache_size() == before + 1
 
 
 def test_float64_when_asked():
