@@ -19,12 +19,20 @@ class Evolution:
     """MA-ES from a mean and a step; call `step` for a generation until it returns a reason.
 
     **Arguments:** `mean`, `sigma`: in the working cube; `population`: lambda, which may be changed between steps;
-    `surrogate`: a model that ranks in place of evaluations while it has earned trust, or None.
+    `surrogate`: a model that ranks in place of evaluations while it has earned trust, or None; `factor`: the first
+    M of C = M M', the identity if left out.
     """
 
-    def __init__(self, mean: np.ndarray, sigma: float, population: int, surrogate: Surrogate | None = None):
+    def __init__(
+        self,
+        mean: np.ndarray,
+        sigma: float,
+        population: int,
+        surrogate: Surrogate | None = None,
+        factor: np.ndarray | None = None,
+    ):
         self.mean, self.sigma, self.first_sigma = mean.copy(), sigma, sigma
-        self.factor = np.eye(len(mean))
+        self.factor = np.eye(len(mean)) if factor is None else factor.copy()
         self.path = np.zeros(len(mean))
         self.surrogate = surrogate
         self.used = 0
