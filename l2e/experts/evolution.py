@@ -4,15 +4,22 @@ H.-G. Beyer and B. Sendhoff, "Simplify your covariance matrix adaptation evoluti
 active weights (N. Hansen, tutorial 2016, Eq. 49-58). No eigendecomposition: the factor M of C = M M' is updated.
 """
 
+import functools
 import math
 
 import numpy as np
 
-from l2e._cma_defaults import defaults
+from l2e._cma_defaults import Defaults, defaults
+from l2e.experts.residual import Change, Generation, Network, Residual
 from l2e.experts.run import HALF, Run, Steps
 from l2e.experts.trust import Surrogate
 
 MAX_DEVIATION = 10.0 / 3
+SMALLEST = 4
+"""The least population that a residual may ask for."""
+
+RESIZE_BEYOND = 0.15
+"""A population is kept while the wanted one is within this of it, relatively."""
 
 
 class Evolution:
@@ -20,7 +27,7 @@ class Evolution:
 
     **Arguments:** `mean`, `sigma`: in the working cube; `population`: lambda, which may be changed between steps;
     `surrogate`: a model that ranks in place of evaluations while it has earned trust, or None; `factor`: the first
-    M of C = M M', the identity if left out.
+    M of C = M M', the identity if left out; `network`: weights of the learned residual, None for plain MA-ES.
     """
 
     def __init__(
@@ -30,11 +37,13 @@ class Evolution:
         population: int,
         surrogate: Surrogate | None = None,
         factor: np.ndarray | None = None,
+        network: Network | None = None,
     ):
         self.mean, self.sigma, self.first_sigma = mean.copy(), sigma, sigma
         self.factor = np.eye(len(mean)) if factor is None else factor.copy()
         self.path = np.zeros(len(mean))
         self.surrogate = surrogate
+        self.residual = None if network is None else Residual(network, len(mean))
         self.used = 0
         self.best_f = np.inf
         self.bests: list[float] = []  # of each lambda evaluations
@@ -43,17 +52,23 @@ class Evolution:
         self.resize(population)
 
     def resize(self, population: int) -> None:
-        """Another population size from the next generation on."""
+        """Another planned population size from the next generation on; a residual may change it by a factor."""
+        self.planned = population
+        self._set(population)
+
+    def _set(self, population: int) -> None:
         self.population = population
-        self.rates = defaults(population, len(self.mean))
-        pull, push = self.rates.pull, self.rates.push
-        self.weights = pull / pull.sum() + self.rates.bound * push / -push.sum()
+        self.rates, self.weights = _defaults(population, len(self.mean))
 
     def step(self, run: Run) -> Steps:
         """One generation."""
         before = run.used
         if not np.isfinite(run.best_f):
             self.mean = run.rng.uniform(-HALF, HALF, len(self.mean))  # nothing found yet: look elsewhere
+        if self.residual is not None:
+            wanted = max(round(self.planned * self.residual.population), min(self.planned, SMALLEST))
+            if abs(wanted - self.population) > RESIZE_BEYOND * self.population:
+                self._set(wanted)
         z = run.rng.standard_normal((self.population, len(self.mean)))
         if self.surrogate is None:
             yield from self._plain(run, z)
@@ -63,11 +78,12 @@ class Evolution:
         return self._reason(run)
 
     def _plain(self, run: Run, z: np.ndarray) -> Steps:
+        record = run.best_f
         values = yield from run.evaluate(self.mean + self.sigma * z @ self.factor.T)
         self._note(values)
         if not np.isfinite(values).any():
             self.mean = run.best_x.copy()  # back to where there are values
-        self._update(z, values, limit=1.0)
+        self._update(run, z, values, record, limit=1.0)
         return None
 
     def _guided(self, run: Run, z: np.ndarray, surrogate: Surrogate) -> Steps:
@@ -76,23 +92,25 @@ class Evolution:
         if not surrogate.fit(run, self.mean, matrix, self.population):
             return (yield from self._plain(run, z))
         if surrogate.fresh:
-            z[0] = np.linalg.solve(matrix, surrogate.minimiser() - self.mean)
+            z[0] = surrogate.minimiser()
         points = self.mean + z @ matrix.T
         values = surrogate.predict(points)
         order = np.argsort(values, kind="stable")
         if surrogate.fresh:  # the minimiser is always evaluated
             order = np.concatenate([[0], order[order != 0]])
-        chosen = order[: surrogate.evaluations(self.population)]
+        bonus = 0.0 if self.residual is None else self.residual.trust
+        chosen = order[: surrogate.evaluations(self.population, bonus)]
         record = run.best_f
         true = yield from run.evaluate(points[chosen])
         self._note(true)
         values[chosen] = true
         confirmed = bool(true.min() < record)
-        if surrogate.fresh and confirmed and true[0] <= true.min():  # the minimiser truly is the best ever seen
+        # the minimiser truly is the best ever seen
+        best_ever = surrogate.fresh and confirmed and true[0] <= true.min()
+        if best_ever:
             self.mean = points[0]
-            self._update(z, values, limit=0.05, move=False)
-        else:
-            self._update(z, values, limit=0.05 if confirmed else 0.0)
+        limit = 0.05 if confirmed else 0.0
+        self._update(run, z, values, record, limit, move=not best_ever, chosen=chosen)
         turned = surrogate.shape()
         if turned is not None:
             axes, scale = turned
@@ -100,31 +118,80 @@ class Evolution:
             self.path = (axes / scale) @ (axes.T @ self.path)
         return None
 
-    def _update(self, z: np.ndarray, values: np.ndarray, limit: float, move: bool = True) -> None:
-        finite = np.isfinite(values)
-        if not finite.any():
+    def _update(
+        self,
+        run: Run,
+        z: np.ndarray,
+        values: np.ndarray,
+        record: float,
+        limit: float,
+        move: bool = True,
+        chosen: np.ndarray | None = None,
+    ) -> None:
+        finite = int(np.isfinite(values).sum())
+        if not finite:
             return
         rate, d = self.rates, len(self.mean)
         order = np.argsort(values, kind="stable")
         z = z[order]
-        weights = self.weights.copy()
-        weights[finite.sum() :] = np.minimum(weights[finite.sum() :], 0)  # a failed point never pulls
+        weights = self.weights
+        if finite < len(weights):  # a failed point never pulls
+            weights = weights.copy()
+            weights[finite:] = np.minimum(weights[finite:], 0)
         pull = np.maximum(weights, 0)
-        mean_step = (pull / pull.sum()) @ z
-        push = math.sqrt(rate.mu_eff * rate.c_sigma * (2 - rate.c_sigma))
-        self.path = (1 - rate.c_sigma) * self.path + push * mean_step
+        pull = pull / pull.sum()
+        c_sigma, d_sigma, c_1, c_mu, mu_eff = rate.c_sigma, rate.d_sigma, rate.c_1, rate.c_mu, rate.mu_eff
+        relaxation, momentum, extra = 1.0, 0.0, 0.0
+        if self.residual is not None:
+            evaluated = np.ones(len(values), bool)
+            if chosen is not None:
+                evaluated[:] = False
+                evaluated[chosen] = True
+            change = self._change(run, self.residual, z, values[order], evaluated[order], record, pull)
+            changed = pull * change.recombination
+            changed = changed * (float(pull.sum()) / float(changed.sum()))  # a ratio of exactly 1 if nothing changed
+            mu_eff = mu_eff * (float(pull @ pull) / float(changed @ changed))
+            pull = changed
+            raised = weights * change.covariance
+            plus = weights > 0
+            weights = raised * (float(weights[plus].sum()) / float(raised[plus].sum()))
+            c_sigma = min(c_sigma * change.c_sigma, max(c_sigma, 0.9))
+            d_sigma = d_sigma * change.d_sigma
+            c_1 = min(c_1 * change.c_1, max(c_1, 0.5))
+            c_mu = min(c_mu * change.c_mu, max(c_mu, 1 - c_1))
+            relaxation, momentum, extra = change.relaxation, change.momentum, change.step
+        mean_step = pull @ z
+        push = math.sqrt(mu_eff * c_sigma * (2 - c_sigma))
+        self.path = (1 - c_sigma) * self.path + push * mean_step
         if move:
-            self.mean = self.mean + self.sigma * self.factor @ mean_step
+            drift = momentum * c_sigma / math.sqrt(mu_eff)
+            self.mean = self.mean + self.sigma * self.factor @ (relaxation * mean_step + drift * self.path)
         lengths = (z**2).sum(axis=1)
         active = np.where(weights < 0, weights * d / np.maximum(lengths, 1e-20), weights)
-        change = rate.c_1 * (np.outer(self.path, self.path) - np.eye(d))
-        change += rate.c_mu * ((z.T * active) @ z - weights.sum() * np.eye(d))
-        self.factor = self.factor + 0.5 * self.factor @ change
+        change_of_c = c_1 * np.outer(self.path, self.path) + c_mu * ((z.T * active) @ z)
+        change_of_c.flat[:: d + 1] -= c_1 + c_mu * float(weights.sum())
+        self.factor = self.factor + 0.5 * self.factor @ change_of_c
         chi = math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))
-        growth = (rate.c_sigma / rate.d_sigma) * (np.linalg.norm(self.path) / chi - 1)
+        growth = (c_sigma / d_sigma) * (math.sqrt(float(self.path @ self.path)) / chi - 1) + extra
         self.sigma *= math.exp(min(growth, limit))
         largest = math.sqrt(float((self.factor**2).sum(axis=1).max()))
         self.sigma = min(self.sigma, MAX_DEVIATION / largest)
+
+    def _change(
+        self,
+        run: Run,
+        residual: Residual,
+        z: np.ndarray,
+        values: np.ndarray,
+        evaluated: np.ndarray,
+        record: float,
+        pull: np.ndarray,
+    ) -> Change:
+        """What the learned residual says of a generation, the best first."""
+        tau = None if self.surrogate is None else self.surrogate.tau
+        sigma = self.sigma / self.first_sigma
+        used = run.used / run.budget
+        return residual(Generation(z, values, evaluated, record, self.path, sigma, pull, tau, used, run.budget))
 
     def _note(self, values: np.ndarray) -> None:
         finite = values[np.isfinite(values)]
@@ -133,22 +200,38 @@ class Evolution:
         self.best_f = min(self.best_f, float(finite.min()))
         self._block.extend(finite.tolist())
         if len(self._block) >= self.population:
-            low, high = np.percentile(self._block, (25, 75))
-            self.bests.append(min(self._block))
-            self.spreads.append(float(high - low))
+            block = sorted(self._block)
+            self.bests.append(block[0])
+            self.spreads.append(_quantile(block, 0.75) - _quantile(block, 0.25))
             self._block = []
 
     def _reason(self, run: Run) -> str | None:
         """Why this search is over, if it is: Hansen's tutorial, B.3."""
         window = 10 + math.ceil(30 * len(self.mean) / self.population)
-        scales = np.sqrt((self.factor**2).sum(axis=1))
-        if not (np.isfinite(self.sigma) and np.isfinite(self.factor).all()):
+        largest = float((self.factor**2).sum(axis=1).max())
+        if not (math.isfinite(self.sigma) and math.isfinite(largest)):
             return "broken"
-        if self.sigma * scales.max() < 1e-12 * self.first_sigma:
+        if self.sigma * math.sqrt(largest) < 1e-12 * self.first_sigma:
             return "converged"
-        recent = self.bests[-window:]
-        if len(self.bests) > window and max(recent) - min(recent) < 1e-11 + 4e-16 * abs(recent[-1]):
-            return "converged"
+        if len(self.bests) > window:
+            recent = self.bests[-window:]
+            if max(recent) - min(recent) < 1e-11 + 4e-16 * abs(recent[-1]):
+                return "converged"
         if len(self.bests) > 100 + 150 * (len(self.mean) + 3) ** 2 / math.sqrt(self.population):
             return "stagnates"
         return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _defaults(population: int, dimension: int) -> tuple[Defaults, np.ndarray]:
+    """The default rates, and all weights by rank: the positive ones sum to 1."""
+    rates = defaults(population, dimension)
+    return rates, rates.pull / rates.pull.sum() + rates.bound * rates.push / -rates.push.sum()
+
+
+def _quantile(ordered: list[float], share: float) -> float:
+    """By linear interpolation between ordered values."""
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])

@@ -1,10 +1,12 @@
 """A weighted ridge quadratic in the whitened frame of a search distribution, the power of f chosen by leave-one-out."""
 
+import functools
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-POWERS = (1.0, 0.5, 0.25)
+POWERS = np.asarray([1.0, 0.5, 0.25])
 DIAGONAL_RIDGE, CROSS_RIDGE = 1e-7, 1e-6
 MAX_CROSS_DIMENSION = 24
 RADIUS = 1.82
@@ -23,10 +25,12 @@ class Quadratic(NamedTuple):
     fitted: np.ndarray  # predictions of the points used, on the scale of the fit
     values: np.ndarray
     age: np.ndarray
+    squares: np.ndarray  # eigenvalues of the Hessian, from the least
+    axes: np.ndarray  # and its eigenvectors
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """On the scale of the fit; only the order means something."""
-        return self.constant + u @ self.linear + 0.5 * np.einsum("ni,ij,nj->n", u, self.hessian, u)
+        return self.constant + u @ self.linear + 0.5 * ((u @ self.hessian) * u).sum(axis=1)
 
     def value(self, u: np.ndarray) -> np.ndarray:
         """On the scale of f."""
@@ -46,99 +50,125 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray) -> Quadrat
     terms = terms_of(d)
     distance = (u**2).sum(axis=1)
     nearest = np.argsort(distance)[: int(1.84 * terms) + d + 2]
+    nearest = nearest[distance[nearest] < 1e4 * d]  # far points have nothing to say about here
     u, values, age, distance = u[nearest], values[nearest], age[nearest], distance[nearest]
-    keep = distance < 1e4 * d  # far points have nothing to say about here
-    u, values, age, distance = u[keep], values[keep], age[keep], distance[keep]
     n = len(values)
     if n < d + 3:
         return None
-    rank = np.argsort(np.argsort(values))
-    weights = (1 - 0.61 * rank / n) / (1 + distance / (13 * d))
-    design, ridge, pairs = _design(u, cross)
-    scaled = design * np.sqrt(weights)[:, None]
-    solution, hat = _factor(scaled, ridge)
     floor = float(values.min())
-    best = None
-    span = np.ptp(values)
+    span = float(values.max()) - floor
     if not span > 0:
         return None
-    for power in POWERS:
-        y = ((values - floor) / span) ** power
-        target = y * np.sqrt(weights)
-        coefficients = solution @ target
-        residual = target - scaled @ coefficients
-        loo = residual / np.maximum(1 - hat, 1e-6)
-        error = float((loo**2).sum() / max(float((weights * (y - np.average(y, weights=weights)) ** 2).sum()), 1e-300))
-        if best is None or error < best[0]:
-            best = (error, power, coefficients, y - residual / np.sqrt(weights))
-    _, power, coefficients, fitted = best  # type: ignore[misc]
+    rank = np.empty(n)
+    rank[np.argsort(values)] = np.arange(n)
+    weights = (1 - 0.61 * rank / n) / (1 + distance / (13 * d))
+    roots = np.sqrt(weights)[:, None]
+    scaled = _design(u, cross) * roots
+    solution, hat = _factor(scaled, _ridges(d, cross))
+    y = ((values - floor) / span)[:, None] ** POWERS
+    target = y * roots
+    coefficients = solution @ target
+    residual = target - scaled @ coefficients
+    missed = ((residual / np.maximum(1 - hat, 1e-6)[:, None]) ** 2).sum(axis=0)
+    spread = weights @ (y - weights @ y / weights.sum()) ** 2
+    best = int(np.argmin(missed / np.maximum(spread, 1e-300)))
+    power = float(POWERS[best])
     size = span**power
-    constant, linear, hessian = _unpack(coefficients, d, pairs)
-    constant, linear, hessian, fitted = constant * size, linear * size, hessian * size, fitted * size
-    minimiser = _trust_region(linear, hessian, RADIUS * np.sqrt(d))
+    constant, linear, hessian = _unpack(coefficients[:, best] * size, d, cross)
+    fitted = (y - residual / roots)[:, best] * size
+    squares, axes = np.linalg.eigh(hessian)
+    minimiser = _within(linear, squares, axes, RADIUS * math.sqrt(d))
     full = cross and n >= terms
-    return Quadratic(constant, linear, hessian, power, floor, full, minimiser, fitted, values, age)
+    return Quadratic(constant, linear, hessian, power, floor, full, minimiser, fitted, values, age, squares, axes)
 
 
-def _design(u: np.ndarray, cross: bool) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray] | None]:
-    """Columns 1, u, |u|^2, u_i^2, u_i u_j, and the ridge of each: isotropic curvature is free, the rest costs."""
+def _design(u: np.ndarray, cross: bool) -> np.ndarray:
+    """Columns 1, u, |u|^2, u_i^2, u_i u_j."""
     n, d = u.shape
-    columns = [np.ones((n, 1)), u, (u**2).sum(axis=1, keepdims=True) / d, u**2]
-    ridges = [np.zeros(1), np.full(d, 1e-10), np.full(1, 1e-10), np.full(d, DIAGONAL_RIDGE)]
-    pairs = None
-    if cross and d > 1:
-        pairs = np.triu_indices(d, 1)
-        columns.append(u[:, pairs[0]] * u[:, pairs[1]])
-        ridges.append(np.full(len(pairs[0]), CROSS_RIDGE))
-    return np.concatenate(columns, axis=1), np.concatenate(ridges), pairs
+    squared = u**2
+    columns = [np.ones((n, 1)), u, squared.sum(axis=1, keepdims=True) / d, squared]
+    if cross:
+        first, second = _pairs(d)
+        columns.append(u[:, first] * u[:, second])
+    return np.concatenate(columns, axis=1)
+
+
+@functools.cache
+def _ridges(d: int, cross: bool) -> np.ndarray:
+    """The ridge of each column: isotropic curvature is free, the rest costs."""
+    free = [np.zeros(1), np.full(d, 1e-10), np.full(1, 1e-10), np.full(d, DIAGONAL_RIDGE)]
+    return np.concatenate([*free, np.full(len(_pairs(d)[0]) if cross else 0, CROSS_RIDGE)])
+
+
+@functools.cache
+def _pairs(d: int) -> tuple[np.ndarray, np.ndarray]:
+    first, second = np.triu_indices(d, 1)
+    return first, second
 
 
 def _factor(scaled: np.ndarray, ridge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The matrix from targets to coefficients of a ridge regression, and the diagonal of the hat matrix."""
     n, p = scaled.shape
-    size = np.mean(scaled**2) * n
-    penalty = (ridge + 1e-13) * size
+    penalty = (ridge + 1e-13) * (float((scaled**2).sum()) / p)
     if n >= p:
-        normal = scaled.T @ scaled + np.diag(penalty)
+        normal = scaled.T @ scaled
+        normal.flat[:: p + 1] += penalty
         solve = np.linalg.solve(normal, scaled.T)
     else:
         narrowed = scaled / penalty
-        kernel = narrowed @ scaled.T + np.eye(n)
+        kernel = narrowed @ scaled.T
+        kernel.flat[:: n + 1] += 1
         solve = narrowed.T @ np.linalg.inv(kernel)
-    hat = np.einsum("np,pn->n", scaled, solve)
-    return solve, np.clip(hat, 0.0, 1.0)
+    hat = (scaled * solve.T).sum(axis=1)
+    return solve, np.minimum(np.maximum(hat, 0.0), 1.0)
 
 
-def _unpack(
-    coefficients: np.ndarray, d: int, pairs: tuple[np.ndarray, np.ndarray] | None
-) -> tuple[float, np.ndarray, np.ndarray]:
+def _unpack(coefficients: np.ndarray, d: int, cross: bool) -> tuple[float, np.ndarray, np.ndarray]:
     constant, linear = float(coefficients[0]), coefficients[1 : d + 1]
     hessian = np.diag(2 * (coefficients[d + 1] / d + coefficients[d + 2 : 2 * d + 2]))
-    if pairs is not None:
-        hessian[pairs] = coefficients[2 * d + 2 :]
-        hessian[(pairs[1], pairs[0])] = coefficients[2 * d + 2 :]
+    if cross:
+        first, second = _pairs(d)
+        hessian[first, second] = hessian[second, first] = coefficients[2 * d + 2 :]
     return constant, linear, hessian
 
 
 def _trust_region(linear: np.ndarray, hessian: np.ndarray, radius: float) -> np.ndarray:
-    """argmin b.u + u'Hu/2 within |u| <= radius, by bisection on the multiplier in the eigenbasis."""
+    """argmin b.u + u'Hu/2 within |u| <= radius."""
     squares, axes = np.linalg.eigh(hessian)
-    b = axes.T @ linear
-    norm = np.linalg.norm(b)
-    if norm == 0:
+    return _within(linear, squares, axes, radius)
+
+
+def _within(linear: np.ndarray, squares: np.ndarray, axes: np.ndarray, radius: float) -> np.ndarray:
+    """The same from the eigenvalues and eigenvectors of H.
+
+    The multiplier m solves |b / (h + m)| = radius: Newton's method on 1 / |.|, which is nearly linear in m, kept inside
+    a bracket (Conn, Gould, Toint: Trust-region methods, 2000, 7.3). Plain numbers: the vectors are short.
+    """
+    b = (axes.T @ linear).tolist()
+    h = squares.tolist()
+    norm = math.sqrt(math.fsum(v * v for v in b))
+    if not norm > 0:
         return np.zeros_like(linear)
-
-    def point(multiplier: float) -> np.ndarray:
-        return -b / np.maximum(squares + multiplier, 1e-300)
-
-    low = max(0.0, -squares[0] + 1e-12 * max(abs(squares[0]), abs(squares[-1]), 1e-300))
-    if squares[0] > 0 and np.linalg.norm(point(0.0)) <= radius:
-        return axes @ point(0.0)
-    high = low + norm / radius + max(abs(squares[0]), 1e-300)
-    for _ in range(80):
-        middle = (low + high) / 2
-        if np.linalg.norm(point(middle)) > radius:
-            low = middle
+    if h[0] > 0 and math.fsum((v / s) ** 2 for v, s in zip(b, h, strict=True)) <= radius * radius:
+        return axes @ (-np.asarray(b) / squares)
+    low = max(0.0, -h[0] + 1e-12 * max(abs(h[0]), abs(h[-1]), 1e-300))
+    high = low + norm / radius + max(abs(h[0]), 1e-300)
+    m = high
+    for _ in range(60):
+        total = slope = 0.0
+        for v, s in zip(b, h, strict=True):
+            gap = max(s + m, 1e-300)
+            square = (v / gap) ** 2
+            total += square
+            slope += square / gap
+        length = math.sqrt(total)
+        if length > radius:
+            low = m
         else:
-            high = middle
-    return axes @ point(high)
+            high = m
+        if high - low <= 1e-12 * high or abs(length / radius - 1) < 1e-10:
+            break
+        m = m + (total / slope) * (length / radius - 1) if slope > 0 else low
+        if not low < m < high:
+            m = (low + high) / 2
+    return axes @ (-np.asarray(b) / np.maximum(squares + high, 1e-300))

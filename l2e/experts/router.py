@@ -15,6 +15,7 @@ from l2e._cma_defaults import default_population
 from l2e.experts.evolution import Evolution
 from l2e.experts.probes import is_rugged_line, is_separable, pair_interactions, ruggedness
 from l2e.experts.quasi_newton import QuasiNewton
+from l2e.experts.residual import Network
 from l2e.experts.run import HALF, Run, Steps, finish
 from l2e.experts.separable import Coordinates
 from l2e.experts.shade import Shade
@@ -30,10 +31,19 @@ WEAK_INTERACTION = -1.4
 class Router:
     """The order of the experts for one search; `search` is the generator that runs it.
 
-    **Arguments:** switches that leave a part out, for comparisons.
+    **Arguments:** switches that leave a part out, for comparisons; `network`: weights of the learned residual of the
+    evolutionary searches, None for untrained ones.
     """
 
-    def __init__(self, numerical: bool = True, surrogate: bool = True, separable: bool = True, global_: bool = True):
+    def __init__(
+        self,
+        numerical: bool = True,
+        surrogate: bool = True,
+        separable: bool = True,
+        global_: bool = True,
+        network: Network | None = None,
+    ):
+        self.network = network
         self.numerical, self.surrogate, self.separable, self.global_ = numerical, surrogate, separable, global_
 
     def search(self, run: Run, start: np.ndarray) -> Steps:
@@ -111,7 +121,7 @@ class Router:
 
     def _evolution(self, mean: np.ndarray, sigma: float, factor: int = 1) -> Evolution:
         surrogate = Surrogate() if self.surrogate else None
-        return Evolution(mean, sigma, factor * default_population(len(mean)), surrogate)
+        return Evolution(mean, sigma, factor * default_population(len(mean)), surrogate, network=self.network)
 
     def _evolve(self, run: Run, search: Evolution) -> Steps:
         """The evolutionary search until it is over; with much left, also until it no longer gets on."""
@@ -141,5 +151,5 @@ class Router:
         interactions = yield from pair_interactions(run)
         weak = float(np.mean(np.log10(interactions + 1e-6))) < WEAK_INTERACTION
         left = run.remaining
-        expert = Shade(d, left, run.best_x, run.best_f) if weak else Shrinking(d, left, run.rng)
+        expert = Shade(d, left, run.best_x, run.best_f) if weak else Shrinking(d, left, run.rng, self.network)
         return (yield from finish(expert, run))

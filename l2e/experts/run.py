@@ -51,14 +51,15 @@ class Run:
         batch = np.atleast_2d(points)
         values = np.asarray((yield mirror(batch)), dtype=np.float64)
         values = np.where(np.isfinite(values), values, np.inf)
-        for point, value in zip(batch, values, strict=True):
-            self.used += 1
-            if remember:
-                place = self._remembered % len(self._values)
-                self._points[place], self._values[place] = point, value
-                self._remembered += 1
-            if value < self.best_f:
-                self.best_f, self.best_x = float(value), mirror(point)
+        self.used += len(batch)
+        if remember:
+            kept = min(len(batch), len(self._values))
+            places = (self._remembered + np.arange(len(batch) - kept, len(batch))) % len(self._values)
+            self._points[places], self._values[places] = batch[len(batch) - kept :], values[len(batch) - kept :]
+            self._remembered += len(batch)
+        first = int(np.argmin(values)) if len(values) else 0
+        if len(values) and values[first] < self.best_f:
+            self.best_f, self.best_x = float(values[first]), mirror(batch[first]).copy()
         return values
 
     def forget(self) -> None:

@@ -4,6 +4,8 @@ Trust is Kendall's tau between true and fitted values of the latest evaluations,
 values are the more honest measure, and the worse one: they trust too late to help a small budget.)
 """
 
+import math
+
 import numpy as np
 
 from l2e.experts.quadratic import MAX_CROSS_DIMENSION, Quadratic, fit_quadratic, terms_of
@@ -68,25 +70,25 @@ class Surrogate:
             self._rest, self._next_rest = self._next_rest, min(2 * self._next_rest, 64)
 
     def minimiser(self) -> np.ndarray:
-        """The model's minimiser in its trust region, as a point."""
+        """The fresh model's minimiser in its trust region, in the whitened frame it was fitted in."""
         assert self.model is not None
-        return self._mean + np.linalg.solve(self._inverse, self.model.minimiser)
+        return self.model.minimiser
 
     def predict(self, points: np.ndarray) -> np.ndarray:
         """The model's values, on the scale of f."""
         assert self.model is not None
         return self.model.value((points - self._mean) @ self._inverse.T)
 
-    def evaluations(self, population: int) -> int:
-        """How many of a generation are truly evaluated."""
-        earned = np.clip((self.tau - NONE_BELOW) / (FULL_ABOVE - NONE_BELOW), 0.0, 1.0)
-        return max(1, round(population + (1 - population) * float(earned)))
+    def evaluations(self, population: int, bonus: float = 0.0) -> int:
+        """How many of a generation are truly evaluated; a residual may add a bonus to the trust that was earned."""
+        earned = min(max((self.tau + bonus - NONE_BELOW) / (FULL_ABOVE - NONE_BELOW), 0.0), 1.0)
+        return max(1, round(population + (1 - population) * earned))
 
     def shape(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Axes and factors that turn the frame towards the inverse root of the Hessian, as far as it is trusted."""
         if self.model is None or not self.fresh or self.tau < SHAPE_ABOVE or not self.model.full:
             return None
-        squares, axes = np.linalg.eigh(self.model.hessian)
+        squares, axes = self.model.squares, self.model.axes
         if squares[0] <= 0:
             return None
         logs = -0.5 * np.log(squares)
@@ -95,7 +97,6 @@ class Surrogate:
 
 def kendall(first: np.ndarray, second: np.ndarray) -> float:
     """Kendall's tau-b: concordant minus discordant pairs, over the pairs that are not tied; 0 if all are."""
-    upper = np.triu_indices(len(first), 1)
-    a, b = (np.sign(x[upper[0]] - x[upper[1]]) for x in (first, second))
-    size = np.sqrt(float((a != 0).sum()) * float((b != 0).sum()))
-    return float((a * b).sum() / size) if size > 0 else 0.0
+    a, b = (np.sign(x[:, None] - x) for x in (first, second))
+    size = math.sqrt(np.count_nonzero(a) * np.count_nonzero(b))  # each pair twice, above and below the line
+    return float(np.vdot(a, b)) / size if size > 0 else 0.0
