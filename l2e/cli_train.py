@@ -33,12 +33,14 @@ def train(
         coordinator: host:port of process 0, where they meet.
     """
     from l2e import _runtime
-    from l2e.meta import distributed
+    from l2e.meta import distributed, search_config
     from l2e.meta.config import load_config
     from l2e.meta.quote import quote as estimate
     from l2e.meta.run import BEST, run
 
     console = Console()
+    if search_config.is_search_training(path):
+        return _train_search(path, out, console)
     if processes > 1:
         distributed.connect(coordinator, processes, process)
     _runtime._keep_compilations()
@@ -56,5 +58,23 @@ def train(
     if not finished.complete:
         console.print(f"stopped after step {int(state.step)} of {spec.steps}: the same command goes on from there:")
         console.print(f"  l2e train {os.fspath(path)} --out {os.fspath(out)}", highlight=False, soft_wrap=True)
+        return 130
+    return 0
+
+
+def _train_search(path: Path, out: Path, console: Console) -> int:
+    """The default method's residual, whose searches run on the host."""
+    from l2e import _runtime
+    from l2e.meta.run import BEST
+    from l2e.meta.search_config import load_search_config
+    from l2e.meta.search_run import run_search
+
+    _runtime._keep_compilations()
+    config = load_search_config(path)
+    state = run_search(config.spec(), out, config.facts, config.training.workers, console)
+    best = f"gain {float(state.best_gain):+.4f} over untrained weights at step {int(state.best_step)}"
+    console.print(f"{best}; weights in {out / BEST}", highlight=False)
+    if int(state.step) < config.training.steps:
+        console.print(f"stopped after step {int(state.step)} of {config.training.steps}: the same command goes on")
         return 130
     return 0
