@@ -51,15 +51,16 @@ class B2OPTTable(AbstractModelTable):
 
 @dataclasses.dataclass(frozen=True)
 class GLHFTable(AbstractModelTable):
-    """The settings of a GLHF: `width` of its queries and keys."""
+    """The settings of a GLHF: `width` of its queries and keys, `absolute` for the authors' origin of coordinates."""
 
     kind = "glhf"
     made = GLHF
     population_size: int = 100
     width: int = 200
+    absolute: bool = False
 
     def build(self, dimension: int, generations: int, key: Key, training: bool = False) -> GLHF:
-        return GLHF(self.population_size, width=self.width, key=key)
+        return GLHF(self.population_size, width=self.width, absolute=self.absolute, key=key)
 
     def evaluations(self, generations: int) -> int:
         return (1 + generations) * self.population_size

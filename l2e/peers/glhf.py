@@ -1,9 +1,14 @@
 """GLHF, also called POM: a differential evolution whose mutation matrix and crossover rates are made by networks.
 
 X. Li, K. Wu, Y. Li, X. Zhang, H. Wang, J. Liu, "Pretrained optimization model for zero-shot black box optimization",
-NeurIPS 2024; the networks and their sizes are the authors'. The platform of the L2E paper sorts the population for the
-networks and then compares child i with the unsorted individual i, so that children replace strangers, and lets the
-population leave the box. Here child i is compared with the parent it was made from, and clipped into the box.
+NeurIPS 2024; the networks and their sizes are the authors'. What is changed, and why:
+
+- The platform of the L2E paper sorts the population for the networks and then compares child i with the unsorted
+  individual i, so that children replace strangers, and lets the population leave the box. Here child i is compared with
+  the parent it was made from, and clipped into the box.
+- The rows of the mutation matrix are sums of a random half of its entries, so they do not add up to 1, and a mutant is
+  off by that much of its distance from the origin of coordinates. The authors' origin is the centre of the box, which
+  suits functions whose optimum is there. Here it is the mean of the population; `absolute` is the authors' reading.
 """
 
 import math
@@ -38,7 +43,7 @@ class GLHF(AbstractOptimizer[OneToOneState]):
     gradients pass straight through the choice. Works in any dimension and with any population.
 
     **Arguments:** `population_size`: individuals; `width`: of q and k (the authors' sizes are 200, 500, 1000, ...);
-    `key`: for the first weights.
+    `absolute`: X is measured from the centre of the box instead of the population's mean; `key`: for the first weights.
     """
 
     tokens: Float[Array, "hidden 3"]
@@ -49,8 +54,9 @@ class GLHF(AbstractOptimizer[OneToOneState]):
     norm_shift: Float[Array, "4"]
     rate: Float[Array, "1 5"]
     population_size: int = eqx.field(static=True)
+    absolute: bool = eqx.field(static=True)
 
-    def __init__(self, population_size: int = 100, *, width: int = 200, key: Key):
+    def __init__(self, population_size: int = 100, *, width: int = 200, absolute: bool = False, key: Key):
         check_size("population_size", population_size, 2, "mutants are sums over others")
         keys = jax.random.split(key, 5)
         self.tokens = _linear(keys[0], HIDDEN, 2)
@@ -60,6 +66,7 @@ class GLHF(AbstractOptimizer[OneToOneState]):
         self.norm_scale, self.norm_shift = jnp.ones((4,), WEIGHTS), jnp.zeros((4,), WEIGHTS)
         self.rate = _linear(keys[4], 1, 4)
         self.population_size = population_size
+        self.absolute = absolute
 
     def init(self, space: Box, key: Key, start: Point | None = None) -> OneToOneState:
         return begin(space, key, self.population_size, start)
@@ -80,9 +87,10 @@ class GLHF(AbstractOptimizer[OneToOneState]):
         """One child per individual, in the coordinates of the points and the order they come in."""
         mask_key, cross_key = jax.random.split(key)
         order, back = ranking(values)
-        x, tokens = points[order], value_tokens(values[order])
+        origin = jnp.zeros_like(points[0]) if self.absolute else jnp.mean(points, axis=0)
+        x, tokens = points[order] - origin, value_tokens(values[order])
         mutants = self._mutants(x, tokens, mask_key)
-        return self._crossed(x, mutants, tokens, cross_key)[back]
+        return (origin + self._crossed(x, mutants, tokens, cross_key))[back]
 
     def _mutants(self, x: Points, tokens: Float[Array, "n 2"], key: Key) -> Points:
         hidden = with_one(jnp.tanh(with_one(tokens) @ self.tokens.T))
