@@ -48,8 +48,9 @@ class SearchTrainingTable:
 
     steps: int = 120
     pairs: int = 96
-    spread: float = 0.05
-    learning_rate: float = 0.02
+    spread: float = 0.1
+    learning_rate: float = 0.01
+    decay: float = 0.01
     averaging: float = 0.9
     validate_every: int = 10
     validation_tasks: int = 8
