@@ -5,8 +5,8 @@ same episode with the same random numbers. Each pair has an episode of its own: 
 directions are worth more than more episodes per direction. Differences are divided by their usual size in the family,
 so that families where luck decides do not drown the others. Luck decides much anywhere: so weights are drawn back to
 where they began, and only those stay away that evidence keeps there; and those that act everywhere (biases of
-outputs) are moved in larger steps than those that act in some situations. A family that validation finds worse than with untrained
-weights counts more until it is not.
+outputs) are moved in larger steps than those that act in some situations. A family that validation finds worse than
+with untrained weights counts more until it is not.
 """
 
 import dataclasses
@@ -53,8 +53,8 @@ class SearchSpec:
 
     - `families`: of landscapes, or `bbob:f` and a number; `shapes`: of the episodes.
     - `steps`, `pairs`: iterations and pairs of each; `spread`: standard deviation of the perturbations.
-    - `learning_rate`: of Adam at first, falling to a tenth; `decay`: the share of the way back that weights go in a step;
-      `averaging`: of the weights that are validated and kept.
+    - `learning_rate`: of Adam at first, falling to a tenth; `decay`: the share of the way back to where they began that
+      weights go in a step; `averaging`: of the weights that are validated and kept.
     - `validate_every`, `validation_tasks`: per family, other seeds; `seed`: of everything.
     """
 
