@@ -61,6 +61,7 @@ class Landscape(AbstractTraceableProblem):
         total = 0.0
         for part in self.parts:
             total = total + part.share * SHAPES[part.shape].value(xp, part.numbers, y)
+        total = xp.maximum(total, 0.0)  # rounding may go below, which floor would make a step
         if self.power is not None:
             total = (total + 1e-300) ** self.power
         if self.grid is not None:
