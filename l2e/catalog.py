@@ -11,6 +11,7 @@ from l2e import models
 from l2e._names import unknown
 from l2e.contestant import AbstractContestant
 from l2e.optimizer import AbstractOptimizer
+from l2e.peers.controlled import AbstractControlled
 from l2e.problem import AbstractTraceableProblem
 
 Searcher: TypeAlias = "AbstractOptimizer | AbstractContestant"
@@ -200,7 +201,8 @@ def _model(name: str) -> Method:
         if card.dimension not in (None, dimension):
             raise ValueError(f"model {name!r} works in {card.dimension} dimensions, not in {dimension}")
         _no_size(size, name)
-        return models.load(name)
+        model = models.load(name)
+        return model.with_budget(budget) if isinstance(model, AbstractControlled) else model
 
     return Method(card.summary, build)
 

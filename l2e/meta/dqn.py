@@ -24,13 +24,17 @@ Reward = Literal["own", "decades", "share"]
 
 
 class Transitions(eqx.Module):
-    """Decisions and what came of them, one entry each; `alive` is 0 where the episode ended with it."""
+    """Decisions and what came of them, one entry each.
+
+    **Fields:** `alive`: 0 where the episode ended with it; `live`: 0 where it had ended before.
+    """
 
     views: Any
     actions: Int[Array, "n"]
     rewards: Float[Array, "n"]
     following: Any
     alive: Float[Array, "n"]
+    live: Float[Array, "n"]
 
 
 class Replayed(eqx.Module):
@@ -134,10 +138,11 @@ class DQN(AbstractGradientEstimator):
             else:
                 reward = play.gap_reward(self.reward, player, after)
             over = play.ended(loss, after)
-            row = Transitions(player.view, action, reward, after.view, 1 - over.astype(reward.dtype))
-            # An episode that is over waits for the next step; what it does meanwhile is the last thing again.
-            frozen = jax.tree.map(lambda a, b: jnp.where(player.fresh, a, b), player, after)
-            return eqx.tree_at(lambda p: p.fresh, frozen, over | player.fresh), row
+            alive, live = (1 - flag.astype(reward.dtype) for flag in (over, player.fresh))
+            # An episode that is over stands still until the next step, and none of what it does counts.
+            kept = jax.tree.map(lambda a, b: jnp.where(player.fresh, a, b), player, after)
+            kept = eqx.tree_at(lambda p: p.fresh, kept, over | player.fresh)
+            return kept, Transitions(player.view, action, reward, after.view, alive, live)
 
         keys = jax.random.split(jax.random.fold_in(player.key, player.age), self.length)
         return jax.lax.scan(generation, player, keys)
@@ -150,4 +155,4 @@ class DQN(AbstractGradientEstimator):
         next_actions = jnp.argmax(jax.vmap(optimizer.scores)(rows.following), axis=1)
         judged = jnp.take_along_axis(jax.vmap(judge.scores)(rows.following), next_actions[:, None], axis=1)[:, 0]
         wanted = jax.lax.stop_gradient(rows.rewards + self.discount * rows.alive * judged)
-        return jnp.mean((taken - wanted) ** 2)
+        return jnp.sum(rows.live * (taken - wanted) ** 2) / jnp.maximum(jnp.sum(rows.live), 1)

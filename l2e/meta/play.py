@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
-from l2e._types import Count, Key, Scalar
+from l2e._types import Count, Key, Scalar, Values
 from l2e.meta.loss import MetaLoss, Work
 from l2e.meta.tasks import Task
 from l2e.peers.controlled import AbstractControlled
@@ -105,8 +105,13 @@ def ended(loss: MetaLoss, player: Player) -> Bool[Array, ""]:
     return (player.age >= loss.generations) | ~jnp.isfinite(player.best)
 
 
+def decades(before: Values, after: Values) -> Values:
+    """By how much log10 of gaps fell."""
+    return jnp.log10((before + FLOOR) / (after + FLOOR))
+
+
 def gap_reward(kind: GapReward, before: Player, after: Player) -> Scalar:
     """By how much log10 of the best gap fell ("decades"), or the best gap as a share of the first one ("share")."""
     if kind == "share":
         return (before.best - after.best) / jnp.maximum(before.start, FLOOR)
-    return jnp.log10(before.best + FLOOR) - jnp.log10(after.best + FLOOR)
+    return decades(before.best, after.best)

@@ -18,7 +18,7 @@ class PPOTable:
     trace: float = 0.95
     ratio_clip: float = 0.1
     critic_weight: float = 0.5
-    reward: Literal["decades", "share"] = "decades"
+    reward: Literal["own", "decades", "share"] = "own"
     clip_task: float = 10.0
 
     def build(self) -> PPO:

@@ -5,7 +5,7 @@ by J. Schulman et al., "High-dimensional continuous control using generalized ad
 """
 
 import math
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import equinox as eqx
 import jax
@@ -17,22 +17,28 @@ from l2e._types import Count, Key, Scalar, Values
 from l2e.meta import play
 from l2e.meta.estimators import AbstractGradientEstimator, Estimate, add_tasks, check_clip, zero_estimate
 from l2e.meta.loss import MetaLoss, Work
-from l2e.meta.play import GapReward, Player
+from l2e.meta.play import Player
 from l2e.meta.tasks import Task
 from l2e.peers.controlled import AbstractActorCritic
 
+Reward = Literal["own", "decades", "share"]
+
 
 class Segment(eqx.Module):
-    """What was seen and done in some generations of an episode, one entry each, and how good it was."""
+    """What was seen and done in some generations of an episode, one entry each, and how good it was.
+
+    All but `live` (1, or 0 after the end of the episode) have an entry for each number of an action; `likelihoods` are
+    logarithms of densities.
+    """
 
     views: Any
     actions: Float[Array, "t ..."]
-    likelihoods: Float[Array, "t ..."]  # logarithms of densities, of each number of an action
-    values: Float[Array, "t"]
-    rewards: Float[Array, "t"]
-    live: Float[Array, "t"]  # 1, or 0 after the end of the episode
-    advantages: Float[Array, "t"]
-    returns: Float[Array, "t"]
+    likelihoods: Float[Array, "t ..."]
+    values: Float[Array, "t ..."]
+    rewards: Float[Array, "t ..."]
+    live: Float[Array, "t"]
+    advantages: Float[Array, "t ..."]
+    returns: Float[Array, "t ..."]
 
 
 class Played(eqx.Module):
@@ -61,8 +67,9 @@ class PPO(AbstractGradientEstimator):
       of the segment.
     - `ratio_clip`: how far from 1 the ratio counts.
     - `critic_weight`: of the critic's squared error.
-    - `reward`: "decades": by how much log10 of the best gap fell (below 1e-8 all gaps are equal), so that each decade
-      counts the same; "share": the fall of the best gap as a share of the first one, the published reward.
+    - `reward`: "share": the fall of the best gap as a share of the first one, the published reward; "decades": by how
+      much log10 of the best gap fell (below 1e-8 all gaps are equal), so that each decade counts the same; "own": the
+      same for each number of an action by its own `standing`, which says who earned it.
     - `clip`: the largest norm of one task's gradient.
     """
 
@@ -72,13 +79,13 @@ class PPO(AbstractGradientEstimator):
     trace: float = eqx.field(static=True, default=0.95)
     ratio_clip: float = eqx.field(static=True, default=0.1)
     critic_weight: float = eqx.field(static=True, default=0.5)
-    reward: GapReward = eqx.field(static=True, default="decades")
+    reward: Reward = eqx.field(static=True, default="own")
     clip: float = eqx.field(static=True, default=float("inf"))
 
     def __check_init__(self) -> None:
         check_clip(self.clip)
-        if self.reward not in get_args(GapReward):
-            raise unknown("reward", self.reward, get_args(GapReward))
+        if self.reward not in get_args(Reward):
+            raise unknown("reward", self.reward, get_args(Reward))
         if self.length < 1 or self.epochs < 1:
             raise ValueError(f"length and epochs must be at least 1, got {self.length} and {self.epochs}")
         if not (0 <= self.discount <= 1 and 0 <= self.trace <= 1):
@@ -127,28 +134,34 @@ class PPO(AbstractGradientEstimator):
             after = play.act(optimizer, task, player, action, task_key)
             likelihood = log_density(action, judgement.mean, judgement.deviation)
             live = (player.age < loss.generations).astype(after.best.dtype)
-            reward = live * play.gap_reward(self.reward, player, after)
+            reward = live * self._reward(optimizer, task, player, after) * jnp.ones_like(action)
             return after, (player.view, action, likelihood, judgement.value, reward, live)
 
         keys = jax.random.split(jax.random.fold_in(player.key, player.age), self.length)
         player, (views, actions, likelihoods, values, rewards, live) = jax.lax.scan(generation, player, keys)
         ended = play.ended(loss, player)
         last = jnp.where(ended, 0, optimizer.judge(player.view).value)
-        advantages = generalised_advantages(rewards, values * live, last, self.discount, self.trace) * live
+        known = values * _like(live, values)
+        advantages = generalised_advantages(rewards, known, last, self.discount, self.trace) * _like(live, values)
         segment = Segment(views, actions, likelihoods, values, rewards, live, advantages, advantages + values)
         return eqx.tree_at(lambda p: p.fresh, player, ended), segment
+
+    def _reward(self, optimizer: AbstractActorCritic[Any], task: Task, before: Player, after: Player) -> Any:
+        if self.reward != "own":
+            return play.gap_reward(self.reward, before, after)
+        gaps = (jnp.maximum(optimizer.standing(player.state) - task.f_opt, 0) for player in (before, after))
+        return play.decades(*gaps)
 
     def _surrogate(self, loss: MetaLoss, weights: Any, segment: Segment) -> Scalar:
         """What is made small on one segment."""
         optimizer: Any = eqx.combine(weights, loss.rest).optimizer
         judged = jax.vmap(optimizer.judge)(segment.views)
         ratio = jnp.exp(log_density(segment.actions, judged.mean, judged.deviation) - segment.likelihoods)
-        advantage = segment.advantages.reshape((-1,) + (1,) * (ratio.ndim - 1))
         near = jnp.clip(ratio, 1 - self.ratio_clip, 1 + self.ratio_clip)
-        gain = jnp.minimum(ratio * advantage, near * advantage)
-        gains = jnp.mean(gain.reshape(gain.shape[0], -1), axis=1)
+        gain = jnp.minimum(ratio * segment.advantages, near * segment.advantages)
         error = (judged.value - segment.returns) ** 2
-        return jnp.sum(segment.live * (self.critic_weight * error - gains)) / jnp.maximum(jnp.sum(segment.live), 1)
+        losses = jnp.mean((self.critic_weight * error - gain).reshape(gain.shape[0], -1), axis=1)
+        return jnp.sum(segment.live * losses) / jnp.maximum(jnp.sum(segment.live), 1)
 
 
 def log_density(numbers: Values, mean: Values, deviation: Values) -> Values:
@@ -156,23 +169,29 @@ def log_density(numbers: Values, mean: Values, deviation: Values) -> Values:
     return -(((numbers - mean) / deviation) ** 2) / 2 - jnp.log(deviation) - math.log(2 * math.pi) / 2
 
 
-def generalised_advantages(rewards: Values, values: Values, last: Scalar, discount: float, trace: float) -> Values:
+def generalised_advantages(rewards: Any, values: Any, last: Any, discount: float, trace: float) -> Any:
     """`sum_k (discount trace)^k (r_{t+k} + discount V_{t+k+1} - V_{t+k})`, with V = `last` after the last entry."""
 
-    def backwards(carry: tuple[Scalar, Scalar], inputs: tuple[Scalar, Scalar]) -> tuple[Any, Scalar]:
+    def backwards(carry: tuple[Any, Any], inputs: tuple[Any, Any]) -> tuple[Any, Any]:
         following, later = carry
         reward, value = inputs
         advantage = reward + discount * following - value + discount * trace * later
         return (value, advantage), advantage
 
-    zero = jnp.zeros((), rewards.dtype)
-    start = (last.astype(rewards.dtype), zero)
-    return jax.lax.scan(backwards, start, (rewards, values.astype(rewards.dtype)), reverse=True)[1]
+    last = last.astype(rewards.dtype)
+    inputs = (rewards, values.astype(rewards.dtype))
+    return jax.lax.scan(backwards, (last, jnp.zeros_like(last)), inputs, reverse=True)[1]
 
 
 def _standardised(segments: Segment) -> Array:
-    """Advantages with mean 0 and variance 1 over all live generations of all episodes."""
-    live, advantages = segments.live, segments.advantages
+    """Advantages with mean 0 and variance 1 over all that happened in live generations of all episodes."""
+    advantages = segments.advantages
+    live = _like(segments.live, advantages) * jnp.ones_like(advantages)
     count = jnp.maximum(jnp.sum(live), 1)
     centred = (advantages - jnp.sum(advantages * live) / count) * live
     return centred / jnp.sqrt(jnp.sum(centred**2) / count + 1e-8)
+
+
+def _like(live: Array, others: Array) -> Array:
+    """With axes of length 1 behind it, so that it can be multiplied."""
+    return live.reshape(live.shape + (1,) * (others.ndim - live.ndim))

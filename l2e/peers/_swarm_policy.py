@@ -3,15 +3,17 @@
 Weights are float32 and so is all that is computed with them, whatever the precision of the search.
 """
 
+import itertools
 import math
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from l2e._types import Key, Scalar, Values
+from l2e._types import Key, Values
 from l2e.nn import WEIGHTS
 
 FEATURES = 9
@@ -19,6 +21,7 @@ SIZE = 16
 HEADS = 4
 LEAST_DEVIATION, MOST_DEVIATION = 0.01, 0.7
 SMALL = 1e-5
+WEIGHTS_OF_POLICY, WEIGHTS_OF_CRITIC = 5_426, 1_089
 
 Tokens = Float[Array, "n size"]
 
@@ -31,17 +34,29 @@ class SwarmView(NamedTuple):
     leader: Float[Array, "features"]
 
 
+class Numbers:
+    """Uniform numbers between -1 and 1 from one draw, handed out in order: one small compilation for all weights."""
+
+    def __init__(self, key: Key, count: int):
+        self.left = np.asarray(jax.random.uniform(key, (count,), WEIGHTS, -1, 1))
+
+    def take(self, *shape: int) -> np.ndarray:
+        """The next numbers, in this shape."""
+        count = math.prod(shape)
+        taken, self.left = self.left[:count], self.left[count:]
+        return taken.reshape(shape)
+
+
 class Linear(eqx.Module):
     """An affine map of the last axis; first weights are uniform within 1 / sqrt(inputs)."""
 
     weight: Float[Array, "outputs inputs"]
     bias: Float[Array, "outputs"] | None
 
-    def __init__(self, inputs: int, outputs: int, *, use_bias: bool = True, key: Key):
-        weight_key, bias_key = jax.random.split(key)
-        most = 1 / math.sqrt(inputs)
-        self.weight = jax.random.uniform(weight_key, (outputs, inputs), WEIGHTS, -most, most)
-        self.bias = jax.random.uniform(bias_key, (outputs,), WEIGHTS, -most, most) if use_bias else None
+    def __init__(self, inputs: int, outputs: int, numbers: Numbers, use_bias: bool = True):
+        scale = np.float32(1 / math.sqrt(inputs))
+        self.weight = jnp.asarray(scale * numbers.take(outputs, inputs))
+        self.bias = jnp.asarray(scale * numbers.take(outputs)) if use_bias else None
 
     def __call__(self, inputs: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
         outputs = inputs @ self.weight.T
@@ -53,11 +68,8 @@ class Perceptron(eqx.Module):
 
     layers: tuple[Linear, ...]
 
-    def __init__(self, sizes: tuple[int, ...], *, key: Key):
-        keys = jax.random.split(key, len(sizes) - 1)
-        self.layers = tuple(
-            Linear(inputs, outputs, key=part) for inputs, outputs, part in zip(sizes[:-1], sizes[1:], keys, strict=True)
-        )
+    def __init__(self, sizes: tuple[int, ...], numbers: Numbers):
+        self.layers = tuple(Linear(*pair, numbers) for pair in itertools.pairwise(sizes))
 
     def __call__(self, inputs: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
         for layer in self.layers[:-1]:
@@ -75,12 +87,9 @@ class Layer(eqx.Module):
     inner: Linear
     outer: Linear
 
-    def __init__(self, *, key: Key):
-        keys = jax.random.split(key, 6)
-        self.query, self.key, self.value, self.output = (
-            Linear(SIZE, SIZE, use_bias=False, key=part) for part in keys[:4]
-        )
-        self.inner, self.outer = (Linear(SIZE, SIZE, key=part) for part in keys[4:])
+    def __init__(self, numbers: Numbers):
+        self.query, self.key, self.value, self.output = (Linear(SIZE, SIZE, numbers, use_bias=False) for _ in range(4))
+        self.inner, self.outer = (Linear(SIZE, SIZE, numbers) for _ in range(2))
 
     def __call__(self, asking: Tokens, tokens: Tokens) -> Tokens:
         mixed = _normalised(tokens + self._attention(asking, tokens))
@@ -109,12 +118,11 @@ class SwarmPolicy(eqx.Module):
     mean: Perceptron
     deviation: Perceptron
 
-    def __init__(self, *, key: Key):
-        keys = jax.random.split(key, 6)
-        self.embedding = Linear(FEATURES, SIZE, use_bias=False, key=keys[0])
-        self.memory = Linear(2 * SIZE, SIZE, use_bias=False, key=keys[1])
-        self.encoder, self.decoder = Layer(key=keys[2]), Layer(key=keys[3])
-        self.mean, self.deviation = (Perceptron((SIZE, 32, 8, 1), key=part) for part in keys[4:])
+    def __init__(self, numbers: Numbers):
+        self.embedding = Linear(FEATURES, SIZE, numbers, use_bias=False)
+        self.memory = Linear(2 * SIZE, SIZE, numbers, use_bias=False)
+        self.encoder, self.decoder = Layer(numbers), Layer(numbers)
+        self.mean, self.deviation = (Perceptron((SIZE, 32, 8, 1), numbers) for _ in range(2))
 
     def __call__(self, view: SwarmView) -> tuple[Values, Values, Tokens]:
         """Mean and deviation for each particle, and the tokens that they were computed from."""
@@ -128,15 +136,15 @@ class SwarmPolicy(eqx.Module):
 
 
 class Critic(eqx.Module):
-    """The value of a swarm: the mean of its tokens through three affine maps."""
+    """The value of each particle: its token through three affine maps."""
 
     head: Perceptron
 
-    def __init__(self, *, key: Key):
-        self.head = Perceptron((SIZE, 32, 16, 1), key=key)
+    def __init__(self, numbers: Numbers):
+        self.head = Perceptron((SIZE, 32, 16, 1), numbers)
 
-    def __call__(self, tokens: Tokens) -> Scalar:
-        return self.head(jnp.mean(tokens, axis=0))[0]
+    def __call__(self, tokens: Tokens) -> Values:
+        return self.head(tokens)[:, 0]
 
 
 def _heads(tokens: Tokens) -> Float[Array, "heads n width"]:

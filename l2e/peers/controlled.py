@@ -44,11 +44,11 @@ class AbstractControlled(AbstractOptimizer[State]):
 
 
 class Judgement(NamedTuple):
-    """A normal distribution of each number of an action, and the expected sum of rewards from here on."""
+    """For each number of an action: its normal distribution, and the expected sum of its rewards from here on."""
 
     mean: Float[Array, "..."]
     deviation: Float[Array, "..."]
-    value: Scalar
+    value: Float[Array, "..."]
 
 
 class AbstractActorCritic(AbstractControlled[State]):
@@ -56,7 +56,11 @@ class AbstractActorCritic(AbstractControlled[State]):
 
     @abstractmethod
     def judge(self, observation: Any) -> Judgement:
-        """The distribution of actions and the critic's value."""
+        """The distribution of actions and the critic's values."""
+
+    @abstractmethod
+    def standing(self, state: State) -> Float[Array, "..."]:
+        """For each number of an action the value it is judged by: in a swarm, the best one of its particle."""
 
 
 class AbstractScored(AbstractControlled[State]):

@@ -24,11 +24,12 @@ from l2e.optimizers._population import (
     leaf,
 )
 from l2e.peers._landscape import FEATURES, landscape
-from l2e.peers._swarm_policy import Perceptron
+from l2e.peers._swarm_policy import Numbers, Perceptron
 from l2e.peers.controlled import AbstractScored
 
 STRATEGIES = ("rand/1", "current-to-rand/1", "best/2")
 HIDDEN = 10
+WEIGHTS = 193
 
 
 class DEDQNState(eqx.Module):
@@ -81,7 +82,7 @@ class DEDQN(AbstractScored[DEDQNState]):
     @classmethod
     def untrained(cls, population_size: int, key: Key) -> "DEDQN":
         """First weights."""
-        return cls(Perceptron((FEATURES, HIDDEN, HIDDEN, len(STRATEGIES)), key=key), population_size)
+        return cls(Perceptron((FEATURES, HIDDEN, HIDDEN, len(STRATEGIES)), Numbers(key, WEIGHTS)), population_size)
 
     def init(self, space: Box, key: Key, start: Point | None = None) -> DEDQNState:
         space = as_arrays(space)

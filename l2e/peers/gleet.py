@@ -14,7 +14,15 @@ from jaxtyping import Array, Float, Int
 from l2e._space import Box
 from l2e._types import Count, Key, Point, Points, Scalar, Values
 from l2e.optimizers._population import as_arrays, check_range, check_size, failed_last, first_population, leaf, uniform
-from l2e.peers._swarm_policy import FEATURES, Critic, SwarmPolicy, SwarmView
+from l2e.peers._swarm_policy import (
+    FEATURES,
+    WEIGHTS_OF_CRITIC,
+    WEIGHTS_OF_POLICY,
+    Critic,
+    Numbers,
+    SwarmPolicy,
+    SwarmView,
+)
 from l2e.peers.controlled import AbstractActorCritic, Judgement
 
 FIRST_INERTIA, LAST_INERTIA = 0.9, 0.4
@@ -79,8 +87,8 @@ class GLEET(AbstractActorCritic[GLEETState]):
     @classmethod
     def untrained(cls, budget: int, population_size: int, key: Key, critic: bool = False) -> "GLEET":
         """First weights; with a critic it can be trained."""
-        policy_key, critic_key = jax.random.split(key)
-        return cls(SwarmPolicy(key=policy_key), Critic(key=critic_key) if critic else None, budget, population_size)
+        numbers = Numbers(key, WEIGHTS_OF_POLICY + WEIGHTS_OF_CRITIC)
+        return cls(SwarmPolicy(numbers), Critic(numbers) if critic else None, budget, population_size)
 
     def with_budget(self, budget: int) -> "GLEET":
         return GLEET(self.policy, self.critic, budget, self.population_size, self.attraction, self.velocity_limit)
@@ -154,6 +162,10 @@ class GLEET(AbstractActorCritic[GLEETState]):
         assert self.critic is not None, "the critic is there in training only"
         mean, deviation, tokens = self.policy(observation)
         return Judgement(mean, deviation, self.critic(tokens))
+
+    def standing(self, state: GLEETState) -> Values:
+        """The best value of each particle."""
+        return state.best_values
 
     def act(self, state: GLEETState, action: Values) -> GLEETState:
         """Move all particles; the action is cut to [0, 1] here, so that its density is that of the normal."""
