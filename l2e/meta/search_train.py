@@ -79,6 +79,7 @@ class SearchState(eqx.Module):
     average: np.ndarray
     first_moment: np.ndarray
     second_moment: np.ndarray
+    evidence: np.ndarray  # of each weight: sum of gradients, and of their squares
     sizes: np.ndarray  # usual squared differences, by mode and family
     counts: np.ndarray  # what each family counts
     untrained: np.ndarray  # validation scores without weights, by family and task; NaN before the first validation
@@ -115,6 +116,7 @@ def begin(spec: SearchSpec) -> SearchState:
         average=weights.copy(),
         first_moment=np.zeros(SIZE),
         second_moment=np.zeros(SIZE),
+        evidence=np.zeros((2, SIZE)),
         sizes=np.full((len(MODES), families), 0.05**2),
         counts=np.ones(families),
         untrained=np.full((families, spec.validation_tasks), np.nan),
@@ -173,10 +175,10 @@ def validation_tasks(spec: SearchSpec) -> list[list[Task]]:
 def _adam(spec: SearchSpec, state: SearchState, gradient: np.ndarray) -> SearchState:
     """Upwards: the score is made large."""
     count = int(state.step) + 1
-    first = 0.9 * state.first_moment + 0.1 * gradient
+    first = 0.95 * state.first_moment + 0.05 * gradient
     second = 0.98 * state.second_moment + 0.02 * gradient**2
     falling = 0.1 + 0.9 * 0.5 * (1 + math.cos(math.pi * (count - 1) / spec.steps))
-    move = (first / (1 - 0.9**count)) / (np.sqrt(second / (1 - 0.98**count)) + 1e-8)
+    move = (first / (1 - 0.95**count)) / (np.sqrt(second / (1 - 0.98**count)) + 1e-8)
     back = spec.decay * (first_weights(spec.seed) - state.weights)
     weights = state.weights + falling * (spec.learning_rate * UNITS * move + back)
     keep = min(spec.averaging, count / (count + 5))  # forgets where it began
@@ -187,6 +189,7 @@ def _adam(spec: SearchSpec, state: SearchState, gradient: np.ndarray) -> SearchS
         average=keep * state.average + (1 - keep) * weights,
         first_moment=first,
         second_moment=second,
+        evidence=state.evidence + np.stack([gradient, gradient**2]),
     )
 
 
