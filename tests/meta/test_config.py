@@ -1,7 +1,9 @@
 """Training files: what they become, and what is wrong with the wrong ones."""
 
+import json
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from l2e.meta.train import Trainer
 from l2e.models import load
 from l2e.operators import Staged, Unshared
 from l2e.optimizers._gates import HardGate, SoftGate
+from l2e.peer_config import KINDS, table_of
 from l2e.problems.bbob_paper import PAPER_TEST, PAPER_TRAIN
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments" / "train"
@@ -41,6 +44,16 @@ def test_every_estimator_and_objective_can_be_written():
     assert area.objective.build() == AreaUnderCurve("best", late=2)
     paper = parse_config({"optimizer": TINY, "objective": {"kind": "normalised-improvement"}})
     assert paper.objective.build() == NormalisedImprovement()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_model_is_known_from_what_is_saved_of_it(kind):
+    config = parse_config({"optimizer": TINY if kind == "l2e" else {"kind": kind}, "tasks": {"dimension": 3}})
+    table = table_of(json.loads(json.dumps(config.facts["optimizer"])))
+    assert table == config.optimizer
+    assert (table.kind, table.evaluations(4) > 4) == (kind, True)
+    if kind in ("l2e", "b2opt", "glhf", "rnnopt"):  # the others draw their first weights with numpy
+        assert type(eqx.filter_eval_shape(table.build, 3, 4, jax.random.key(0))) is table.made
 
 
 def test_the_gate_of_training_is_not_that_of_inference():
@@ -72,6 +85,9 @@ def test_the_gate_of_training_is_not_that_of_inference():
         ({"optimizer": {**TINY, "noise": 1}}, "noise must be true or false"),
         ({"optimizer": TINY, "tasks": {"functions": 3}}, "functions must be a list of whole numbers"),
         ({"optimizer": TINY, "training": {"step": 3}}, "did you mean steps"),
+        ({"optimizer": {"kind": "b2op"}}, r"unknown \[optimizer\] kind 'b2op'; did you mean b2opt"),
+        ({"optimizer": {"kind": "glhf", "stages": 3}}, r"unknown key in \[optimizer\] 'stages'"),
+        ({"optimizer": {"kind": "glhf"}, "guidance": {}}, "is for L2E; glhf has no guided path"),
     ],
 )
 def test_mistakes_are_named(tables, message):
