@@ -20,7 +20,7 @@ from l2e.meta.landscapes import draw_landscape
 from l2e.problems.bbob_random import random_bbob
 
 MOMENTS = ((0.25, 0.1), (0.4, 0.1), (0.55, 0.15), (0.7, 0.2), (0.85, 0.2), (1.0, 0.25))
-"""Shares of the budget at which an episode is scored, and what each counts: several, because one is a matter of luck."""
+"""Shares of the budget at which an episode is scored, and what each counts; several, as one is a matter of luck."""
 
 FIRST, LAST = 2.0, -8.0
 """log10 of the largest and the smallest target."""
