@@ -131,19 +131,25 @@ def _evosax(algorithm: str, summary: str) -> Method:
     return _adapter("evosax_searchers:EvosaxES", "bench", f"{summary}, evosax's weights", algorithm=algorithm)
 
 
-def _portfolio(dimension: int, budget: int, size: int | None) -> Searcher:
-    from l2e.experts.portfolio import Portfolio
+def _portfolio(name: str, **fields: Any) -> Callable[[int, int, int | None], Searcher]:
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        from l2e.experts.portfolio import Portfolio
 
-    _no_size(size, "l2e")
-    return Portfolio()
+        _no_size(size, name)
+        return Portfolio(**fields)
+
+    return build
 
 
 METHODS: dict[str, Method] = {
     "l2e": Method(
         "quasi-Newton, surrogate-guided evolution and global experts under a router, told the budget",
-        _portfolio,
+        _portfolio("l2e"),
         native=False,
         program=True,
+    ),
+    "l2e-untrained": Method(
+        "the same without its learned residual", _portfolio("l2e-untrained", learned=False), native=False, program=True
     ),
     "random-search": Method("uniform random points", _random_search),
     "de": Method("differential evolution, rand/1/bin", _de("rand/1/bin")),
@@ -195,6 +201,9 @@ def all_methods() -> dict[str, Method]:
 
 
 def _model(name: str) -> Method:
+    if models.is_program(name):
+        path = str(models.find(name))
+        return Method("l2e with these weights", _portfolio(name, weights=path), native=False, program=True)
     card = models.card(name)
 
     def build(dimension: int, budget: int, size: int | None) -> Searcher:

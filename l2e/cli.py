@@ -229,6 +229,7 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
         folders: Where to look for trainings.
     """
     from l2e import models as store
+    from l2e.checkpoint import load_facts
 
     console = plain_console()
     local = [path.parent for folder in folders for path in sorted(folder.rglob(store.BEST))]
@@ -236,6 +237,11 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
     for heading in ("model", "what it is", "trained", "validation", "score"):
         table.add_column(heading, overflow="fold")
     for name in [*store.shipped(), *local]:
+        if store.is_program(name):
+            facts = load_facts(store.find(name))
+            trained = f"{facts['step']} of {facts['steps']} steps, {facts['hours']:.2f} h"
+            table.add_row(str(name), "weights of l2e", trained, f"gain {facts['validation_gain']:+.4f}", "")
+            continue
         card = store.card(name)
         facts = card.facts
         trained = f"{facts['step']} of {facts['steps']} steps, {facts['hours']:.2f} h"

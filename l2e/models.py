@@ -14,6 +14,8 @@ import jax.numpy as jnp
 from l2e import checkpoint
 from l2e._names import unknown
 from l2e.checkpoint import CheckpointError
+from l2e.experts.weights import KIND
+from l2e.experts.weights import SHIPPED as DEFAULT_WEIGHTS
 from l2e.model_config import AbstractModelTable, OptimizerTable
 from l2e.optimizer import AbstractOptimizer
 from l2e.peer_config import table_of
@@ -54,8 +56,15 @@ class Card:
 
 
 def shipped() -> dict[str, Path]:
-    """The models inside the package, by name."""
-    return {path.name.removesuffix(SUFFIX): path for path in sorted(SHIPPED.glob(f"*{SUFFIX}"))}
+    """The models inside the package, by name; not the weights of the default method, which is more than a model."""
+    found = (path for path in sorted(SHIPPED.glob(f"*{SUFFIX}")) if path != DEFAULT_WEIGHTS)
+    return {path.name.removesuffix(SUFFIX): path for path in found}
+
+
+def is_program(name: str | os.PathLike[str]) -> bool:
+    """Whether a training or a file holds weights of the default method, which runs on the host."""
+    optimizer = checkpoint.load_facts(find(name)).get("optimizer")
+    return isinstance(optimizer, dict) and optimizer.get("kind") == KIND
 
 
 def families() -> dict[str, dict[int, str]]:

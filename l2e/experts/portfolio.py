@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from l2e._space import Box
+from l2e.experts.residual import Network
 from l2e.experts.router import Router
 from l2e.experts.run import HALF, Run
+from l2e.experts.weights import load_network, shipped_network
 from l2e.program import AbstractProgram
 
 
@@ -16,13 +18,16 @@ class Portfolio(AbstractProgram):
 
     The box is mapped onto a cube, so scaling the bounds does not change the search.
 
-    **Arguments:** `numerical`, `surrogate`, `separable`, `global_search`: parts that can be switched off.
+    **Arguments:** `numerical`, `surrogate`, `separable`, `global_search`: parts that can be switched off; `learned`:
+    whether the evolutionary searches have the trained residual; `weights`: a file of them instead of the shipped ones.
     """
 
     numerical: bool = True
     surrogate: bool = True
     separable: bool = True
     global_search: bool = True
+    learned: bool = True
+    weights: str | None = None
 
     def batches(
         self, space: Box, seed: int, budget: int, start: np.ndarray | None
@@ -34,10 +39,16 @@ class Portfolio(AbstractProgram):
             with np.errstate(divide="ignore", invalid="ignore"):
                 first = np.where(width > 0, np.clip((start - lower) / width, 0, 1) * 2 * HALF - HALF, 0.0)
         run = Run(len(lower), budget, np.random.default_rng(seed))
-        search = Router(self.numerical, self.surrogate, self.separable, self.global_search).search(run, first)
+        parts = (self.numerical, self.surrogate, self.separable, self.global_search)
+        search = Router(*parts, network=self._network()).search(run, first)
         values: Any = None
         while True:
             with np.errstate(all="ignore"):  # failed evaluations are infinities, which experts compute with
                 points = search.send(values)
                 inside = np.clip(lower + (points + HALF) / (2 * HALF) * width, lower, upper)
             values = yield inside
+
+    def _network(self) -> Network | None:
+        if not self.learned:
+            return None
+        return shipped_network() if self.weights is None else load_network(self.weights)

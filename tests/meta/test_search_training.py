@@ -5,10 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from l2e import checkpoint
+import l2e
+from l2e import catalog, checkpoint
 from l2e.checkpoint import CheckpointError
+from l2e.experts.portfolio import Portfolio
 from l2e.experts.residual import SIZE, first_weights
-from l2e.experts.weights import load_network, save_weights
+from l2e.experts.weights import KIND, load_network, save_weights
 from l2e.meta.episodes import MOMENTS, Task, play, score, spend
 from l2e.meta.run import BEST, CURVE, METRICS, STATE, read_metrics
 from l2e.meta.search_config import is_search_training, load_search_config, parse_search_config
@@ -147,3 +149,22 @@ def test_the_training_file_is_read_and_wrong_ones_are_refused():
         parse_search_config({**tables, "tasks": {"functions": [8]}}).spec()
     with pytest.raises(ValueError, match="guided"):
         parse_search_config({"optimizer": {"kind": "portfolio"}})
+
+
+def test_a_trained_folder_is_a_method(tmp_path):
+    run_search(dataclasses.replace(SPEC, steps=2), tmp_path / "run", {"optimizer": {"kind": KIND}})
+    weights = first_weights(0) + 0.3 * np.random.default_rng(0).standard_normal(SIZE)
+    save_weights(tmp_path / "run" / BEST, weights, checkpoint.load_facts(tmp_path / "run" / BEST))
+
+    def values(method):
+        return l2e.minimize(waves, bounds=[(-4, 5)] * 3, budget=240, method=method, rng=0).fun
+
+    assert catalog.method(str(tmp_path / "run")).program
+    assert values(str(tmp_path / "run")) == values(Portfolio(weights=str(tmp_path / "run" / BEST)))
+    assert values(str(tmp_path / "run")) != values("l2e-untrained")
+    assert values("l2e-untrained") == values(Portfolio(learned=False))
+
+
+def waves(x):
+    turned = np.asarray([x[0] + 0.6 * x[1], x[1] - 0.7 * x[2], x[2] + 0.4 * x[0]])  # no coordinate by itself
+    return float((turned**2 + 10 * (1 - np.cos(3 * turned))).sum())
