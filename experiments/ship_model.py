@@ -66,10 +66,10 @@ def main() -> None:
 
 
 def _held_out(card: models.Card, trained: Any, first: Any, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Means of log10 of the final gap per family, of the model and of its first weights on the same instances."""
+    """Means of log10 of the gap after an episode, per family, of the model and of its first weights."""
     tables = card.facts["tasks"]
     tasks = RandomBBOBTasks(tables["functions"], tables["dimension"], tables["rotated"])
-    sizes = (arguments.budget, arguments.instances, arguments.repeats)
+    sizes = (card.evaluations, arguments.instances, arguments.repeats)
     return {"trained": held_out(trained, tasks, *sizes).facts, "untrained": held_out(first, tasks, *sizes).facts}
 
 

@@ -107,11 +107,15 @@ class RNNOPT(AbstractOptimizer[RNNOPTState]):
 
 
 def score(statistics: Statistics, value: Scalar) -> Scalar:
-    """`tanh` of the standard score of a value, 1 for a failed one; the statistics take no part in gradients."""
-    mean, squares, count = jax.lax.stop_gradient((statistics.mean, statistics.squares, statistics.count))
-    deviation = jnp.sqrt(squares / jnp.maximum(count, 1))
+    """`tanh` of the standard score of a value, 1 for a failed one; no gradient passes.
+
+    Where points hardly differ any more, derivatives of standard scores are huge, and a product of a hundred of them
+    is not a direction to learn along: norms of 1e30 were met.
+    """
+    statistics, value = jax.lax.stop_gradient((statistics, value))
+    deviation = jnp.sqrt(statistics.squares / jnp.maximum(statistics.count, 1))
     finite = jnp.isfinite(value)
-    distance = jnp.where(finite, value, mean) - mean
+    distance = jnp.where(finite, value, statistics.mean) - statistics.mean
     return jnp.where(finite, jnp.tanh(distance / jnp.where(deviation > 0, deviation, 1)), 1)
 
 
