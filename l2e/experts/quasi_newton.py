@@ -20,6 +20,7 @@ NOISE = 1e-4
 ARMIJO = 1e-4
 TRIALS = 9
 RUGGED = 0.2
+SLOW_FROM = 60
 
 Found: TypeAlias = Generator[np.ndarray, np.ndarray, tuple[np.ndarray, float] | None]
 
@@ -38,6 +39,7 @@ class QuasiNewton:
         self.gains: list[float] = []
         self._gradient: np.ndarray | None = None
         self._curvature: Curvature | None = None
+        self._former: Curvature | None = None
         self._central = False
         self._probed = False
         self._resets = 0
@@ -52,11 +54,19 @@ class QuasiNewton:
         return self.f - 4 * max(self.gains[-1], self.expected)
 
     @property
+    def curvature(self) -> Curvature | None:
+        """What it knows of the Hessian: after a reset the former metric, until the new one has seen D steps."""
+        known = self._curvature
+        if self._former is not None and (known is None or len(known.pairs) < len(self.x)):
+            return self._former
+        return known
+
+    @property
     def slow(self) -> bool:
-        """Whether it has used much and still gains steadily, which a method that models the valley does better."""
-        if self.used < 110 * len(self.x) or len(self.gains) < 8:
+        """Whether it has used much and still gains steadily, which a search that starts with its metric does better."""
+        if self.used < SLOW_FROM * len(self.x) or len(self.gains) < 8:
             return False
-        return sum(self.gains[-4:]) > 0.3 * sum(self.gains[-8:-4])
+        return sum(self.gains[-4:]) > 0.2 * sum(self.gains[-8:-4])
 
     def step(self, run: Run) -> Steps:
         """One gradient, one direction, one line search."""
@@ -183,7 +193,7 @@ class QuasiNewton:
             self._gradient = yield from self._differences(run)
             return None
         if self._resets == 0:
-            self._resets, self._curvature = 1, None
+            self._resets, self._former, self._curvature = 1, self._curvature, None
             return None
         return self._verdict()
 

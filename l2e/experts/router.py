@@ -1,18 +1,21 @@
 """Which expert has the next evaluations: the order of the default optimizer, by what is left and what was seen.
 
-1. Quasi-Newton from the start, as long as it is sound; where it is slow, in turn with the evolutionary search.
-2. Where a probe says separable: coordinate-wise search, then quasi-Newton again.
-3. The evolutionary search with its surrogate.
+1. Quasi-Newton from the start, as long as it is sound and not slow.
+2. Where a probe says separable: coordinate-wise search, then quasi-Newton again. At a smooth minimum: other starts.
+3. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
+   that it converged and is wrong; then over the whole cube.
 4. With much left: a population told what is left, L-SHADE where pairs of coordinates hardly interact, else a shrinking
    evolution strategy; with little left, a local search around the best.
 """
 
+import math
 from collections.abc import Generator
 
 import numpy as np
 
 from l2e._cma_defaults import default_population
 from l2e.experts.evolution import Evolution
+from l2e.experts.handover import distribution
 from l2e.experts.probes import is_rugged_line, is_separable, pair_interactions, ruggedness
 from l2e.experts.quasi_newton import QuasiNewton
 from l2e.experts.residual import Network
@@ -24,7 +27,7 @@ from l2e.experts.trust import Surrogate
 
 RUGGED_ABOVE = 1.7
 RUGGED_SHARE = 0.3
-ELSEWHERE_SHARE = 0.25
+ELSEWHERE_SHARE = 0.4
 WEAK_INTERACTION = -1.4
 
 
@@ -50,22 +53,28 @@ class Router:
         """Spend the whole budget."""
         d = run.dimension
         value = float((yield from run.evaluate(start))[0])
-        search: Evolution | None = None
         reason: str | None = "not tried"
+        newton: QuasiNewton | None = None
         if self.numerical and run.budget >= 40 * d and (yield from is_rugged_line(run, start)):
             reason = "rugged"
         elif self.numerical and np.isfinite(value):
-            reason, search = yield from self._newton(run, start, value)
+            newton = QuasiNewton(start, value)
+            reason = yield from self._newton(run, newton)
         if self.separable and run.remaining >= 40 * d:
             yield from self._separable(run)
         if reason == "converged" and self.global_ and run.remaining > 2 * d:
-            yield from self._elsewhere(run)
-        if search is None:
-            if reason in ("rugged", "converged"):  # a minimum among several: look at the whole with fresh eyes
-                run.forget()
-                search = self._evolution(start, 0.2 * 2 * HALF)
-            else:
-                search = self._evolution(run.best_x, 0.2 * 2 * HALF)
+            newton = yield from self._elsewhere(run, newton)
+        search = None
+        if newton is not None and reason in ("slow", "stuck", "converged") and _is_best(newton, run):
+            search = self._take_over(newton)
+            if search is not None and reason != "slow":
+                yield from self._polish(run, search, newton, doubt=reason == "converged")
+                search = None
+        if search is None and reason in ("rugged", "converged"):
+            run.forget()  # a minimum among several: look at the whole with fresh eyes
+            search = self._evolution(start, 0.2 * 2 * HALF)
+        elif search is None:
+            search = self._evolution(run.best_x, 0.2 * 2 * HALF)
         rugged = False
         if self.global_ and run.budget >= 500 * d and run.remaining >= 300 * d:
             rugged = bool((yield from ruggedness(run)) > RUGGED_ABOVE)
@@ -77,23 +86,41 @@ class Router:
         while True:
             yield from self._global(run)
 
-    def _newton(
-        self, run: Run, start: np.ndarray, value: float
-    ) -> Generator[np.ndarray, np.ndarray, tuple[str, Evolution | None]]:
-        """Quasi-Newton until it is done; in turn with the evolutionary search once it is slow."""
-        newton, search, slow_at = QuasiNewton(start, value), None, 0
-        while True:
-            if search is not None and search.used < newton.used - slow_at:
-                reason = yield from search.step(run)
-                if reason is not None or search.best_f < newton.f:
-                    return "slow", search
-                continue
+    def _newton(self, run: Run, newton: QuasiNewton) -> Steps:
+        """Quasi-Newton until it is done or slow."""
+        reason = None
+        while reason is None:
             reason = yield from newton.step(run)
+            if reason is None and newton.slow:
+                return "slow"
+        return reason
+
+    def _take_over(self, newton: QuasiNewton) -> Evolution | None:
+        """An evolutionary search from where quasi-Newton is, with its metric."""
+        known = distribution(newton)
+        if known is None:
+            return None
+        sigma, factor = known
+        return self._evolution(newton.x, sigma, factor=factor)
+
+    def _polish(self, run: Run, search: Evolution, newton: QuasiNewton, doubt: bool) -> Steps:
+        """Go on from where quasi-Newton stopped, as long as it pays.
+
+        `doubt`: quasi-Newton says that it is at a minimum; then this ends soon unless it gains far more than that.
+        """
+        d = run.dimension
+        window = max(8, math.ceil(12 * d / search.population))
+        least = 10 * max(newton.expected if np.isfinite(newton.expected) else 0.0, 1e-12 * abs(newton.f))
+        while True:
+            reason = yield from search.step(run)
             if reason is not None:
-                return reason, search
-            if search is None and newton.slow:
-                slow_at = newton.used
-                search = self._evolution(run.best_x, 0.2 * 2 * HALF)
+                return reason
+            if doubt and search.used > 8 * d:
+                if newton.f - search.best_f < least:
+                    return "converged"
+                doubt = False
+            if len(search.bests) >= 2 * window and _stagnates(search, window):
+                return "stagnates"
 
     def _separable(self, run: Run) -> Steps:
         if not (yield from is_separable(run, run.best_x, run.best_f)):
@@ -107,8 +134,8 @@ class Router:
         yield from finish(QuasiNewton(run.best_x, run.best_f), run)
         return None
 
-    def _elsewhere(self, run: Run) -> Steps:
-        """A smooth minimum was reached early: look for a better one from other starts, while it costs little."""
+    def _elsewhere(self, run: Run, best: QuasiNewton | None) -> Generator[np.ndarray, np.ndarray, QuasiNewton | None]:
+        """A smooth minimum was reached early: look for a better one from other starts; the search that found it."""
         limit = run.used + ELSEWHERE_SHARE * run.remaining
         while run.used < limit:
             x = run.rng.uniform(-HALF, HALF, run.dimension)
@@ -117,11 +144,13 @@ class Router:
             while run.used < limit and (yield from newton.step(run)) is None:
                 if newton.hopeless > run.best_f:
                     break
-        return None
+            if best is None or newton.f < best.f:
+                best = newton
+        return best
 
-    def _evolution(self, mean: np.ndarray, sigma: float, factor: int = 1) -> Evolution:
+    def _evolution(self, mean: np.ndarray, sigma: float, times: int = 1, factor: np.ndarray | None = None) -> Evolution:
         surrogate = Surrogate() if self.surrogate else None
-        return Evolution(mean, sigma, factor * default_population(len(mean)), surrogate, network=self.network)
+        return Evolution(mean, sigma, times * default_population(len(mean)), surrogate, factor, self.network)
 
     def _evolve(self, run: Run, search: Evolution) -> Steps:
         """The evolutionary search until it is over; with much left, also until it no longer gets on."""
@@ -132,11 +161,8 @@ class Router:
             if reason is not None:
                 return reason
             much = self.global_ and run.budget >= 500 * d and run.used > 0.3 * run.budget and run.remaining >= 100 * d
-            if much and len(search.bests) > 2 * window:
-                gain = min(search.bests[:-window]) - min(search.bests[-window:])
-                shrunk = search.spreads[-1] < 0.5 * search.spreads[-window]
-                if gain < 0.5 * search.spreads[-window] and not shrunk:
-                    return "stagnates"
+            if much and len(search.bests) > 2 * window and _stagnates(search, window):
+                return "stagnates"
 
     def _global(self, run: Run) -> Steps:
         """One search over the whole cube for what is left, or a local one when that is little."""
@@ -146,10 +172,22 @@ class Router:
                 search = self._evolution(run.best_x, 0.02 * 2 * HALF)
             else:
                 run.forget()
-                search = self._evolution(run.rng.uniform(-HALF, HALF, d), 0.4 * HALF, factor=2)
+                search = self._evolution(run.rng.uniform(-HALF, HALF, d), 0.4 * HALF, times=2)
             return (yield from finish(search, run))
         interactions = yield from pair_interactions(run)
         weak = float(np.mean(np.log10(interactions + 1e-6))) < WEAK_INTERACTION
         left = run.remaining
         expert = Shade(d, left, run.best_x, run.best_f) if weak else Shrinking(d, left, run.rng, self.network)
         return (yield from finish(expert, run))
+
+
+def _is_best(newton: QuasiNewton, run: Run) -> bool:
+    """Whether the best point is that of quasi-Newton, or one of its differences."""
+    return bool(np.abs(run.best_x - newton.x).max() <= 1e-4)
+
+
+def _stagnates(search: Evolution, window: int) -> bool:
+    """Whether, over a window, the best improved little and the spread of the values did not shrink."""
+    gain = min(search.bests[:-window]) - min(search.bests[-window:])
+    shrunk = search.spreads[-1] < 0.5 * search.spreads[-window]
+    return gain < 0.5 * search.spreads[-window] and not shrunk

@@ -50,6 +50,11 @@ class Curvature:
         self.pairs = [*self.pairs, pair][-2 * len(pair.s) :]
         self.hessian = self._explain()
 
+    @property
+    def error(self) -> float:
+        """How badly the better of the two predicted the latest changes of the gradient: 0 is exact, 1 is no use."""
+        return float(self._errors.min())
+
     def matrix(self) -> np.ndarray:
         """The Hessian to step with."""
         if self._errors[1] <= self._errors[0]:
