@@ -3,22 +3,24 @@
 import dataclasses
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from l2e._names import unknown
 from l2e.experts.weights import KIND
 from l2e.meta.config import parse_table
 from l2e.meta.episodes import MODES
-from l2e.meta.landscapes import FAMILIES
+from l2e.meta.landscapes import FAMILIES, ROUGH
 from l2e.meta.search_train import SearchSpec, Shapes
 from l2e.problems.bbob_paper import PAPER_TEST, PAPER_TRAIN
 
 
 @dataclasses.dataclass(frozen=True)
 class FamiliesTable:
-    """[tasks]: random landscapes, and BBOB functions by number; the paper's test functions never."""
+    """[tasks]: random landscapes (see `l2e.meta.landscapes`), and BBOB functions by number; the paper's test functions
+    never.
+    """
 
-    landscapes: bool = True
+    landscapes: Literal["all", "rough", "none"] = "all"
     functions: tuple[int, ...] = PAPER_TRAIN
 
     @property
@@ -27,7 +29,8 @@ class FamiliesTable:
         forbidden = sorted(set(self.functions) & set(PAPER_TEST))
         if forbidden:
             raise ValueError(f"functions {forbidden} are test functions of the paper; training is on {PAPER_TRAIN}")
-        names = (*(FAMILIES if self.landscapes else ()), *(f"bbob:f{number}" for number in self.functions))
+        drawn = {"all": FAMILIES, "rough": ROUGH, "none": ()}[self.landscapes]
+        names = (*drawn, *(f"bbob:f{number}" for number in self.functions))
         if not names:
             raise ValueError("[tasks] names nothing to train on: set landscapes or functions")
         return names
