@@ -18,22 +18,29 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import numpy as np
 
-from l2e.experts.residual import PARTS, SIZE, first_weights
+from l2e.experts.residual import GLOBAL, PARTS, SIZE, WIDTH, first_weights
 from l2e.meta.episodes import MODES, Mode, Task, play
 
 Player = Callable[[Iterable[tuple[np.ndarray | None, Task]]], list[float]]
 """Plays episodes, in order; in this process or in several."""
 
-UNITS = np.concatenate(
-    [
-        np.full(math.prod(shape), {"outputs_bias": 3.0, "roles": 1.5, "points": 0.5, "context": 0.5}.get(name, 1.0))
-        for name, shape in PARTS.items()
-    ]
-)
-"""The unit in which each weight is perturbed and moved."""
-
 LARGEST_COUNT = 3.0
 """What a family that got worse counts at most."""
+
+
+def _units() -> np.ndarray:
+    """What acts always most, what follows the budget less, what follows everything else least."""
+    rows = {name: np.full(shape, 0.3) for name, shape in PARTS.items()}
+    rows["outputs_bias"][:] = 5.0
+    rows["roles"][:] = 1.0
+    rows["outputs"][:] = 0.5
+    for name in ("share of the budget used", "log10 budget per dimension"):
+        rows["outputs"][:, WIDTH + GLOBAL.index(name)] = 2.0
+    return np.concatenate([row.ravel() for row in rows.values()])
+
+
+UNITS = _units()
+"""The unit in which each weight is perturbed and moved."""
 
 
 class Shapes(NamedTuple):
