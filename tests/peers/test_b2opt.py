@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import l2e
+from l2e._space import Box
 from l2e.operators import Shared
 from l2e.peers.b2opt import B2OPT, B2OPTBlock, value_token
 
@@ -77,8 +77,7 @@ def test_the_token_has_no_scale_and_is_not_one_hot(population) -> None:
 def test_a_child_replaces_its_parent_only_if_it_is_better(block) -> None:
     optimizer = B2OPT(Shared(block), N)
     tell = eqx.filter_jit(B2OPT.tell)
-    space = l2e.problems.bbob(function=1, instance=1, dimension=D).space
-    state = optimizer.init(space, jax.random.key(1))
+    state = optimizer.init(Box(jnp.full(D, -5.0), jnp.full(D, 5.0)), jax.random.key(1))
     first = np.asarray(state.children)
     values = np.arange(N, dtype=float)
     state = tell(optimizer, state, values)
