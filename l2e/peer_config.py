@@ -15,7 +15,7 @@ from l2e.peers.rnnopt import RNNOPT
 
 @dataclasses.dataclass(frozen=True)
 class B2OPTTable(AbstractModelTable):
-    """The settings of a B2OPT: `width` of its attention over values, weights as in `OptimizerTable`."""
+    """The settings of a B2OPT: `width` of its attention over values, `mild` first weights, the rest as L2E's."""
 
     kind = "b2opt"
     made = B2OPT
@@ -23,10 +23,11 @@ class B2OPTTable(AbstractModelTable):
     schedule: Literal["unshared", "shared", "staged"] = "staged"
     stages: int = 10
     width: int = 100
+    mild: bool = False
 
     def build(self, dimension: int, generations: int, key: Key, training: bool = False) -> B2OPT:
         def make(key: Key) -> B2OPTBlock:
-            return B2OPTBlock(self.population_size, dimension, width=self.width, key=key)
+            return B2OPTBlock(self.population_size, dimension, width=self.width, mild=self.mild, key=key)
 
         match self.schedule:
             case "unshared":

@@ -27,15 +27,20 @@ from l2e.optimizer import AbstractOptimizer
 from l2e.optimizers._population import check_size
 from l2e.peers._one_to_one import OneToOneState, begin, centred, clipped, selected
 
+MILD = 0.1
+"""How far mild first weights are from the identity."""
+
 
 class B2OPTBlock(AbstractOperator):
     """`O = w1 X + w2 C + w3 MLP(C)` on the sorted population, `C = F1 softmax(A) X + F2 softmax(Q K^T / sqrt(D)) X`.
 
     A has a free logit for each pair of ranks, Q and K are affine in the value tokens, F1 + F2 = 1, and w1, w2, w3 have
     one number per rank. The first weights are those of the authors: standard normal A, F and w, so that the first
-    proposals are wild.
+    proposals are wild. With `mild` w begins near the identity, at (1, 0, 0) plus a tenth of that: in many dimensions
+    wild children are never accepted, and what is not accepted teaches nothing.
 
-    **Arguments:** `population_size`, `dimension`: fixed by the weights; `width`: of Q and K; `key`: for the weights.
+    **Arguments:** `population_size`, `dimension`: fixed by the weights; `width`: of Q and K; `mild`: see above; `key`:
+    for the weights.
     """
 
     pair_logits: Float[Array, "n n"]
@@ -46,7 +51,7 @@ class B2OPTBlock(AbstractOperator):
     output: Float[Array, "d d+1"]
     row_scales: Float[Array, "3 n"]
 
-    def __init__(self, population_size: int, dimension: int, *, width: int = 100, key: Key):
+    def __init__(self, population_size: int, dimension: int, *, width: int = 100, mild: bool = False, key: Key):
         keys = jax.random.split(key, 7)
         n, d = population_size, dimension
         self.pair_logits = jax.random.normal(keys[0], (n, n), WEIGHTS)
@@ -56,7 +61,8 @@ class B2OPTBlock(AbstractOperator):
         bound = 1 / math.sqrt(d)
         self.hidden = jax.random.uniform(keys[4], (d, d + 1), WEIGHTS, -bound, bound)
         self.output = jax.random.uniform(keys[5], (d, d + 1), WEIGHTS, -bound, bound)
-        self.row_scales = jax.random.normal(keys[6], (3, n), WEIGHTS)
+        wild = jax.random.normal(keys[6], (3, n), WEIGHTS)
+        self.row_scales = MILD * wild + jnp.asarray([[1], [0], [0]], WEIGHTS) if mild else wild
 
     def __call__(self, points: Points, values: Values, key: Key) -> Points:
         """Proposals in the coordinates of the points; nothing is drawn, the key is not used."""
