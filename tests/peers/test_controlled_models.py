@@ -64,6 +64,7 @@ def test_it_is_metered_in_any_dimension_and_goes_on_after_a_pause(name, tmp_path
     bounds = [(-1, 2)] * 3
     whole = l2e.minimize(function, bounds=bounds, budget=350, method=name, rng=3)
     assert whole.nfev == len(calls) == 350
+    assert len(np.unique(np.asarray(calls), axis=0)) > 300  # each evaluation is of a new point
     assert all(((x >= -1) & (x <= 2)).all() for x in calls)
     first = l2e.Optimizer(bounds=bounds, method=name, budget=350, rng=3)
     for _ in range(2):
