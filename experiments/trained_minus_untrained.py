@@ -27,10 +27,10 @@ SMALLEST = 16
 """Problems are compiled for at least so many points, and for powers of two."""
 
 
-def share(problem: Any, network: Network | None, budget: int, seed: int) -> float:
+def share(problem: Any, network: Network | None, budget: int, seed: int, whole: bool = True) -> float:
     """The share of targets that one run reaches."""
     run = Run(problem.dimension, budget, np.random.default_rng(seed))
-    search = Router(network=network).search(run, np.zeros(problem.dimension))
+    search = Router(numerical=whole, separable=whole, network=network).search(run, np.zeros(problem.dimension))
     best, used, values = math.inf, 0, None
     with np.errstate(all="ignore"):
         while used < budget:
@@ -44,7 +44,7 @@ def share(problem: Any, network: Network | None, budget: int, seed: int) -> floa
 
 def measure(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """One row per problem and budget."""
-    network = load_network(arguments.weights)
+    network, whole = load_network(arguments.weights), arguments.part == "whole"
     rows = []
     for per_dimension in arguments.budgets:
         for dimension in arguments.dimensions:
@@ -53,7 +53,9 @@ def measure(arguments: argparse.Namespace) -> list[dict[str, Any]]:
                     problem = bbob(function=function, instance=instance, dimension=dimension)
                     for seed in range(arguments.seeds):
                         number = 1000 * instance + seed
-                        scores = [share(problem, net, per_dimension * dimension, number) for net in (None, network)]
+                        scores = [
+                            share(problem, net, per_dimension * dimension, number, whole) for net in (None, network)
+                        ]
                         rows.append(
                             {
                                 "function": function,
@@ -120,6 +122,9 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, nargs="+", default=[5, 10])
     parser.add_argument("--budgets", type=int, nargs="+", default=[50, 200])
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument(
+        "--part", choices=("whole", "evolution"), default="whole", help="evolution: no numerical experts"
+    )
     parser.add_argument("--title", default="Trained minus untrained weights of the default method")
     parser.add_argument("--out", type=Path, help="file name without suffix for .md and .json")
     arguments = parser.parse_args()

@@ -22,8 +22,8 @@ from l2e.problem import AbstractTraceableProblem, Optimum
 FAMILIES = (*SHAPES, "plateaus", "noise", "blend")
 """The kinds of landscapes that can be drawn."""
 
-ROUGH = ("kinks", "ridge", "valley", "ripples", "waves", "wells", "funnels", "plateaus", "noise", "blend")
-"""Those on which finite differences often fail, so that the evolutionary part of the default method has to search."""
+SINGLE = (*SMOOTH, "kinks", "plateaus", "noise")
+"""Those with one minimum, where to get down fast is all."""
 
 
 class Part(eqx.Module):

@@ -9,7 +9,7 @@ from l2e._names import unknown
 from l2e.experts.weights import KIND
 from l2e.meta.config import parse_table
 from l2e.meta.episodes import MODES
-from l2e.meta.landscapes import FAMILIES, ROUGH
+from l2e.meta.landscapes import FAMILIES, SINGLE
 from l2e.meta.search_train import SearchSpec, Shapes
 from l2e.problems.bbob_paper import PAPER_TEST, PAPER_TRAIN
 
@@ -20,7 +20,7 @@ class FamiliesTable:
     never.
     """
 
-    landscapes: Literal["all", "rough", "none"] = "all"
+    landscapes: Literal["all", "single", "none"] = "all"
     functions: tuple[int, ...] = PAPER_TRAIN
 
     @property
@@ -29,7 +29,7 @@ class FamiliesTable:
         forbidden = sorted(set(self.functions) & set(PAPER_TEST))
         if forbidden:
             raise ValueError(f"functions {forbidden} are test functions of the paper; training is on {PAPER_TRAIN}")
-        drawn = {"all": FAMILIES, "rough": ROUGH, "none": ()}[self.landscapes]
+        drawn = {"all": FAMILIES, "single": SINGLE, "none": ()}[self.landscapes]
         names = (*drawn, *(f"bbob:f{number}" for number in self.functions))
         if not names:
             raise ValueError("[tasks] names nothing to train on: set landscapes or functions")

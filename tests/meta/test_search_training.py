@@ -139,7 +139,7 @@ def test_the_training_file_is_read_and_wrong_ones_are_refused():
     assert is_search_training(path)
     assert not is_search_training(path.with_name("gleet.toml"))
     config = load_search_config(path)
-    assert len(config.spec().families) == 14
+    assert len(config.spec().families) == 12
     tables = {"optimizer": {"kind": "portfolio"}, "guided": {}}
     with pytest.raises(ValueError, match="whole"):
         parse_search_config({**tables, "hole": {}})

@@ -1,0 +1,60 @@
+"""Write trained weights of the default method's residual into the package, with their card.
+
+    python experiments/ship_residual.py runs/l2e --commit 1a2b3c4 --measured results/trained-minus-untrained
+
+The numbers of the card are those of `experiments/trained_minus_untrained.py`, on training families and held out.
+"""
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from l2e import checkpoint
+from l2e.experts.weights import SHIPPED, load_network, save_weights
+from l2e.models import find
+
+LARGEST = 100_000
+"""Bytes the file may have."""
+
+
+def main() -> None:
+    """Collect the facts, write both files, check the size."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="folder of the training, or a weights file")
+    parser.add_argument("--commit", required=True, help="commit at which it was trained")
+    parser.add_argument("--measured", type=Path, nargs="+", default=[], help="JSON files of trained minus untrained")
+    arguments = parser.parse_args()
+    path = find(arguments.run)
+    measured = {file.stem: summary(json.loads(file.with_suffix(".json").read_text())) for file in arguments.measured}
+    facts = {**checkpoint.load_facts(path), "commit": arguments.commit, "trained_minus_untrained": measured}
+    save_weights(SHIPPED, load_network(path).weights, facts)
+    text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
+    checkpoint.write_whole(SHIPPED.with_suffix(".card.json"), text.encode())
+    size = SHIPPED.stat().st_size
+    print(f"{SHIPPED}: {size} bytes")
+    if size > LARGEST:
+        SHIPPED.unlink()
+        raise SystemExit(f"too large to ship: at most {LARGEST}")
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """By dimension and budget: the mean difference in the share of targets, its standard error, how many problems."""
+    found: dict[str, Any] = {}
+    for dimension, budget in sorted({(row["dimension"], row["budget"]) for row in rows}):
+        here = [row for row in rows if (row["dimension"], row["budget"]) == (dimension, budget)]
+        gains = np.asarray([row["trained"] - row["untrained"] for row in here])
+        found[f"{dimension}-D, {budget} D"] = {
+            "untrained": round(float(np.mean([row["untrained"] for row in here])), 4),
+            "difference": round(float(gains.mean()), 4),
+            "error": round(float(gains.std(ddof=1) / math.sqrt(len(gains))), 4),
+            "problems": len(here),
+        }
+    return found
+
+
+if __name__ == "__main__":
+    main()
