@@ -103,7 +103,7 @@ class Optimizer:
         """What was found so far, as scipy's `OptimizeResult`."""
         reason, fact = next(iter(self.stop().items()), ("running", None))
         message = "the search is going on" if reason == "running" else f"stopped by {reason}: {fact}"
-        return collect(self._meter, self._setup.method, reason, message)
+        return collect(self._meter, self._setup.method, reason, message, self._driver)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole search to a file, from which `load` goes on exactly."""

@@ -70,8 +70,9 @@ def minimize(
       from it.
 
     **Returns:** scipy's `OptimizeResult` with `x, fun, nfev, nit, success, status, message, reason`, `history` (best
-    `fun` at the `nfev` that improved it), `failures`, `n_failed` and `method`. Success means that it ended for a reason
-    of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
+    `fun` at the `nfev` that improved it), `failures`, `n_failed`, `method`, and `confidence` and `warnings`, what the
+    method says of its own run (None and nothing if it says nothing; `l2e` does). Success means that it ended for a
+    reason of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
 
     **Raises:** `InterruptedSearch`, a `KeyboardInterrupt` whose `result` is what was found, on Ctrl-C, and
     `ObjectiveError`, also with a `result`, when `fun` returns no number or fails and `on_error` is "raise".
@@ -106,23 +107,25 @@ def minimize(
         on_error=on_error,
         callback=callback,
     )
+    driver: AbstractDriver | None = None
     try:
-        reason, message = _run(setup, evaluate, checkpoint)
+        driver = setup.driver()
+        reason, message = _run(setup, driver, evaluate, checkpoint)
     except KeyboardInterrupt as interrupt:
-        raise InterruptedSearch(collect(evaluate, setup.method, "interrupted", "stopped by the user")) from interrupt
+        found = collect(evaluate, setup.method, "interrupted", "stopped by the user", driver)
+        raise InterruptedSearch(found) from interrupt
     except ObjectiveError as error:
-        error.result = collect(evaluate, setup.method, "interrupted", str(error))
+        error.result = collect(evaluate, setup.method, "interrupted", str(error), driver)
         raise
     finally:
         evaluate.close()
-    return collect(evaluate, setup.method, reason, message)
+    return collect(evaluate, setup.method, reason, message, driver)
 
 
-def _run(setup: Setup, evaluate: Evaluator, checkpoint: Any) -> tuple[str, str]:
+def _run(setup: Setup, driver: AbstractDriver | None, evaluate: Evaluator, checkpoint: Any) -> tuple[str, str]:
     try:
         if checkpoint is None:
-            return "converged", setup.search(evaluate)
-        driver = setup.driver()
+            return "converged", setup.search(evaluate, driver)
         if driver is None:
             raise ValueError(f"method {setup.method!r} cannot be saved and resumed; native methods can")
         return "converged", _search_and_save(driver, evaluate, checkpoint, setup.facts)

@@ -2,6 +2,7 @@
 
 from scipy.optimize import OptimizeResult
 
+from l2e.driver import AbstractDriver
 from l2e.evaluator import Evaluator
 
 STATUS = {"target": 0, "budget": 1, "converged": 2, "callback": 3, "max_seconds": 4, "interrupted": 5, "running": 6}
@@ -18,8 +19,11 @@ class InterruptedSearch(KeyboardInterrupt):
         self.result = result
 
 
-def collect(evaluate: Evaluator, method: str, reason: str, message: str) -> OptimizeResult:
-    """The result of a search that ended for this reason."""
+def collect(
+    evaluate: Evaluator, method: str, reason: str, message: str, driver: AbstractDriver | None = None
+) -> OptimizeResult:
+    """The result of a search that ended for this reason; `driver`: what ran it, if it can be asked about the run."""
+    said = None if driver is None else driver.assess()
     usable = evaluate.best_x is not None
     if not usable and evaluate.used:
         first = evaluate.failures[0].reason if evaluate.failures else "no value"
@@ -37,4 +41,6 @@ def collect(evaluate: Evaluator, method: str, reason: str, message: str) -> Opti
         history=evaluate.history,
         failures=list(evaluate.failures),
         n_failed=evaluate.failed,
+        confidence=None if said is None else said.confidence,
+        warnings=[] if said is None else list(said.warnings),
     )

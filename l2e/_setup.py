@@ -39,9 +39,12 @@ class Setup:
             return None
         return Driver(self.searcher, self.space, self.key, self.start)
 
-    def search(self, evaluate: Evaluator) -> str:
-        """Run the searcher until it ends by itself, and say why; `StopSearch` of the evaluator comes through."""
-        driver = self.driver()
+    def search(self, evaluate: Evaluator, driver: AbstractDriver | None = None) -> str:
+        """Run the searcher until it ends by itself, and say why; `StopSearch` of the evaluator comes through.
+
+        **Arguments:** `evaluate`: the meter; `driver`: the one to run, if it is to be asked afterwards.
+        """
+        driver = driver or self.driver()
         if driver is not None:
             return search(driver, evaluate)
         assert isinstance(self.searcher, AbstractContestant)

@@ -379,6 +379,10 @@ def _result_table(result: Any, seconds: float, f_opt: float | None) -> Table:
     if result.n_failed:
         table.add_row("failed", f"{result.n_failed}, first: {result.failures[0].reason}")
     table.add_row("ended by", f"{result.reason}: {result.message}")
+    if result.confidence is not None:
+        table.add_row("confidence", f"{result.confidence:.2f}")
+    for warning in result.warnings:
+        table.add_row("note", warning)
     return table
 
 
@@ -391,6 +395,7 @@ def _write_json(result: Any, name: str, seed: int, budget: int, seconds: float, 
     from l2e.checkpoint import write_whole
 
     facts = {key: result[key] for key in ("fun", "nfev", "nit", "success", "status", "message", "reason", "method")}
+    facts |= {key: result[key] for key in ("confidence", "warnings")}
     facts["x"] = None if result.x is None else result.x.tolist()
     facts["history"] = {"nfev": result.history.nfev.tolist(), "fun": result.history.fun.tolist()}
     facts |= {"problem": name, "seed": seed, "budget": budget, "n_failed": result.n_failed, "seconds": seconds}

@@ -2,11 +2,18 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from l2e.evaluator import Evaluator
+
+
+class Assessment(NamedTuple):
+    """What a method says of its own run: how far to trust it, and why not further."""
+
+    confidence: float
+    warnings: tuple[str, ...]
 
 
 class AbstractDriver(ABC):
@@ -35,6 +42,10 @@ class AbstractDriver(ABC):
     @abstractmethod
     def tell(self, values: np.ndarray) -> None:
         """Give the values of the batch, `+inf` for failed ones; a shorter vector counts as `+inf` at its end."""
+
+    @abstractmethod
+    def assess(self) -> Assessment | None:
+        """What the method says of the run so far, or None if it says nothing."""
 
     @property
     def converged(self) -> bool:

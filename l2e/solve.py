@@ -114,6 +114,9 @@ class Driver(AbstractDriver):
         with _runtime.float64():
             return _runtime.unpack(packed, self._layout)
 
+    def assess(self) -> None:
+        return None
+
     def tell(self, values: np.ndarray) -> None:
         whole = padded(values, self._rows)
         with _runtime.float64():

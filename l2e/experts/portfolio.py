@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from l2e._space import Box
+from l2e.driver import Assessment
+from l2e.experts.envelope import assess
 from l2e.experts.residual import Network
 from l2e.experts.router import Router
 from l2e.experts.run import HALF, Run
@@ -30,7 +32,7 @@ class Portfolio(AbstractProgram):
     weights: str | None = None
 
     def batches(
-        self, space: Box, seed: int, budget: int, start: np.ndarray | None
+        self, space: Box, seed: int, budget: int, start: np.ndarray | None, notes: set[str]
     ) -> Generator[np.ndarray, np.ndarray, None]:
         lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
         width = upper - lower
@@ -38,7 +40,7 @@ class Portfolio(AbstractProgram):
         if start is not None:
             with np.errstate(divide="ignore", invalid="ignore"):
                 first = np.where(width > 0, np.clip((start - lower) / width, 0, 1) * 2 * HALF - HALF, 0.0)
-        run = Run(len(lower), budget, np.random.default_rng(seed))
+        run = Run(len(lower), budget, np.random.default_rng(seed), notes=notes)
         parts = (self.numerical, self.surrogate, self.separable, self.global_search)
         search = Router(*parts, network=self._network()).search(run, first)
         values: Any = None
@@ -47,6 +49,9 @@ class Portfolio(AbstractProgram):
                 points = search.send(values)
                 inside = np.clip(lower + (points + HALF) / (2 * HALF) * width, lower, upper)
             values = yield inside
+
+    def assess(self, space: Box, budget: int, values: np.ndarray, notes: set[str]) -> Assessment:
+        return assess(space.dimension, budget, values, notes)
 
     def _network(self) -> Network | None:
         if not self.learned:

@@ -27,7 +27,7 @@ from l2e.experts.trust import Surrogate
 
 RUGGED_ABOVE = 1.7
 RUGGED_SHARE = 0.3
-ELSEWHERE_SHARE = 0.4
+ELSEWHERE_SHARE, ELSEWHERE_SHARE_RICH = 0.25, 0.4
 WEAK_INTERACTION = -1.4
 
 
@@ -60,6 +60,7 @@ class Router:
         elif self.numerical and np.isfinite(value):
             newton = QuasiNewton(start, value)
             reason = yield from self._newton(run, newton)
+            run.notes.add(str(reason))
         if self.separable and run.remaining >= 40 * d:
             yield from self._separable(run)
         if reason == "converged" and self.global_ and run.remaining > 2 * d:
@@ -136,7 +137,8 @@ class Router:
 
     def _elsewhere(self, run: Run, best: QuasiNewton | None) -> Generator[np.ndarray, np.ndarray, QuasiNewton | None]:
         """A smooth minimum was reached early: look for a better one from other starts; the search that found it."""
-        limit = run.used + ELSEWHERE_SHARE * run.remaining
+        share = ELSEWHERE_SHARE_RICH if run.budget >= 500 * run.dimension else ELSEWHERE_SHARE
+        limit = run.used + share * run.remaining
         while run.used < limit:
             x = run.rng.uniform(-HALF, HALF, run.dimension)
             value = float((yield from run.evaluate(x))[0])

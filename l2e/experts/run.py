@@ -22,13 +22,21 @@ class Run:
     """The state that all experts of one search share.
 
     **Arguments:** `dimension`, `budget`: of the search; `rng`: the only source of random numbers; `memory`: how many
-    of the latest evaluations are kept for models.
+    of the latest evaluations are kept for models; `notes`: words for what experts see of the function are put here.
     """
 
-    def __init__(self, dimension: int, budget: int, rng: np.random.Generator, memory: int | None = None):
+    def __init__(
+        self,
+        dimension: int,
+        budget: int,
+        rng: np.random.Generator,
+        memory: int | None = None,
+        notes: set[str] | None = None,
+    ):
         self.dimension = dimension
         self.budget = budget
         self.rng = rng
+        self.notes = set() if notes is None else notes
         self.used = 0
         self.best_x = np.zeros(dimension)
         self.best_f = np.inf
