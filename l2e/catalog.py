@@ -149,7 +149,16 @@ METHODS: dict[str, Method] = {
         program=True,
     ),
     "l2e-untrained": Method(
-        "the same without its learned residual", _portfolio("l2e-untrained", learned=False), native=False, program=True
+        "l2e without its learned residual, whether or not that is in the default",
+        _portfolio("l2e-untrained", learned=False),
+        native=False,
+        program=True,
+    ),
+    "l2e-learned": Method(
+        "l2e with the trained residual in its local evolutionary searches; not better than l2e so far",
+        _portfolio("l2e-learned", learned=True),
+        native=False,
+        program=True,
     ),
     "random-search": Method("uniform random points", _random_search),
     "de": Method("differential evolution, rand/1/bin", _de("rand/1/bin")),
@@ -203,7 +212,9 @@ def all_methods() -> dict[str, Method]:
 def _model(name: str) -> Method:
     if models.is_program(name):
         path = str(models.find(name))
-        return Method("l2e with these weights", _portfolio(name, weights=path), native=False, program=True)
+        return Method(
+            "l2e with these weights", _portfolio(name, learned=True, weights=path), native=False, program=True
+        )
     card = models.card(name)
 
     def build(dimension: int, budget: int, size: int | None) -> Searcher:

@@ -21,14 +21,15 @@ class Portfolio(AbstractProgram):
     The box is mapped onto a cube, so scaling the bounds does not change the search.
 
     **Arguments:** `numerical`, `surrogate`, `separable`, `global_search`: parts that can be switched off; `learned`:
-    whether the evolutionary searches have the trained residual; `weights`: a file of them instead of the shipped ones.
+    whether local evolutionary searches have the trained residual, which is not better so far (results/README.md);
+    `weights`: a file of it instead of the shipped one.
     """
 
     numerical: bool = True
     surrogate: bool = True
     separable: bool = True
     global_search: bool = True
-    learned: bool = True
+    learned: bool = False
     weights: str | None = None
 
     def batches(

@@ -35,7 +35,7 @@ class Router:
     """The order of the experts for one search; `search` is the generator that runs it.
 
     **Arguments:** switches that leave a part out, for comparisons; `network`: weights of the learned residual of the
-    evolutionary searches, None for untrained ones.
+    local evolutionary searches, None for untrained ones.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Router:
                 search = None
         if search is None and reason in ("rugged", "converged"):
             run.forget()  # a minimum among several: look at the whole with fresh eyes
-            search = self._evolution(start, 0.2 * 2 * HALF)
+            search = self._evolution(start, 0.2 * 2 * HALF, local=False)
         elif search is None:
             search = self._evolution(run.best_x, 0.2 * 2 * HALF)
         rugged = False
@@ -150,9 +150,13 @@ class Router:
                 best = newton
         return best
 
-    def _evolution(self, mean: np.ndarray, sigma: float, times: int = 1, factor: np.ndarray | None = None) -> Evolution:
+    def _evolution(
+        self, mean: np.ndarray, sigma: float, times: int = 1, factor: np.ndarray | None = None, local: bool = True
+    ) -> Evolution:
+        """`local`: down from one place, for which the residual was trained, and not a choice among many minima."""
         surrogate = Surrogate() if self.surrogate else None
-        return Evolution(mean, sigma, times * default_population(len(mean)), surrogate, factor, self.network)
+        network = self.network if local else None
+        return Evolution(mean, sigma, times * default_population(len(mean)), surrogate, factor, network)
 
     def _evolve(self, run: Run, search: Evolution) -> Steps:
         """The evolutionary search until it is over; with much left, also until it no longer gets on."""
@@ -174,12 +178,12 @@ class Router:
                 search = self._evolution(run.best_x, 0.02 * 2 * HALF)
             else:
                 run.forget()
-                search = self._evolution(run.rng.uniform(-HALF, HALF, d), 0.4 * HALF, times=2)
+                search = self._evolution(run.rng.uniform(-HALF, HALF, d), 0.4 * HALF, times=2, local=False)
             return (yield from finish(search, run))
         interactions = yield from pair_interactions(run)
         weak = float(np.mean(np.log10(interactions + 1e-6))) < WEAK_INTERACTION
         left = run.remaining
-        expert = Shade(d, left, run.best_x, run.best_f) if weak else Shrinking(d, left, run.rng, self.network)
+        expert = Shade(d, left, run.best_x, run.best_f) if weak else Shrinking(d, left, run.rng)
         return (yield from finish(expert, run))
 
 
