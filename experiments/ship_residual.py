@@ -30,7 +30,9 @@ def main() -> None:
     arguments = parser.parse_args()
     path = find(arguments.run)
     measured = {file.stem: summary(json.loads(file.with_suffix(".json").read_text())) for file in arguments.measured}
-    facts = {**checkpoint.load_facts(path), "commit": arguments.commit, "trained_minus_untrained": measured}
+    command = "l2e train experiments/train/l2e.toml --out runs/l2e"  # as anybody would run it again
+    given = {"commit": arguments.commit, "command": command, "trained_minus_untrained": measured}
+    facts = {**checkpoint.load_facts(path), **given}
     save_weights(SHIPPED, load_network(path).weights, facts)
     text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
     checkpoint.write_whole(SHIPPED.with_suffix(".card.json"), text.encode())

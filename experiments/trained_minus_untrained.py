@@ -82,9 +82,9 @@ def table(rows: list[dict[str, Any]], title: str) -> str:
     budgets, dimensions = sorted({r["budget"] for r in rows}), sorted({r["dimension"] for r in rows})
     for budget in budgets:
         for dimension in (*dimensions, None):
-            lines.append(
-                _line(_of(rows, dimension, budget), f"{dimension or 'all '}-D, {budget} D".replace("all -D", "all"))
-            )
+            here = _of(rows, dimension, budget)
+            if here:
+                lines.append(_line(here, f"{'all' if dimension is None else f'{dimension}-D'}, {budget} D"))
     lines += [
         "",
         "Difference by function:",

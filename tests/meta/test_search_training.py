@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import shutil
 from pathlib import Path
 
@@ -10,12 +11,13 @@ from l2e import catalog, checkpoint
 from l2e.checkpoint import CheckpointError
 from l2e.experts.portfolio import Portfolio
 from l2e.experts.residual import SIZE, first_weights
-from l2e.experts.weights import KIND, load_network, save_weights
+from l2e.experts.weights import KIND, SHIPPED, load_network, save_weights
 from l2e.meta.episodes import MOMENTS, Task, play, score, spend
 from l2e.meta.run import BEST, CURVE, METRICS, STATE, read_metrics
 from l2e.meta.search_config import is_search_training, load_search_config, parse_search_config
 from l2e.meta.search_run import run_search
-from l2e.meta.search_train import SearchSpec, Shapes, advance, alone, begin, validation_tasks
+from l2e.meta.search_train import UNITS, SearchSpec, Shapes, advance, alone, begin, validation_tasks
+from l2e.problems import PAPER_TEST
 
 SPEC = SearchSpec(
     families=("bowl", "ripples"),
@@ -72,8 +74,8 @@ def test_climbs_a_known_slope():
     for _ in range(40):
         state, _ = advance(spec, state, player)
     assert along @ (state.average - first_weights(0)) > 0
-    moved = state.average - first_weights(0)
-    assert along @ moved / np.linalg.norm(along) / np.linalg.norm(moved) > 0.4
+    slope, moved = along * UNITS, (state.average - first_weights(0)) / UNITS
+    assert slope @ moved / np.linalg.norm(slope) / np.linalg.norm(moved) > 0.4
 
 
 def test_a_family_that_got_worse_counts_more():
@@ -157,14 +159,27 @@ def test_a_trained_folder_is_a_method(tmp_path):
     save_weights(tmp_path / "run" / BEST, weights, checkpoint.load_facts(tmp_path / "run" / BEST))
 
     def values(method):
-        return l2e.minimize(waves, bounds=[(-4, 5)] * 3, budget=240, method=method, rng=0).fun
+        return l2e.minimize(kink, bounds=[(-4, 5)] * 3, budget=240, method=method, rng=0).fun
 
     assert catalog.method(str(tmp_path / "run")).program
-    assert values(str(tmp_path / "run")) == values(Portfolio(weights=str(tmp_path / "run" / BEST)))
-    assert values(str(tmp_path / "run")) != values("l2e-untrained")
-    assert values("l2e-untrained") == values(Portfolio(learned=False))
+    assert values(str(tmp_path / "run")) == values(Portfolio(learned=True, weights=str(tmp_path / "run" / BEST)))
+    assert values(str(tmp_path / "run")) != values("l2e")
 
 
-def waves(x):
-    turned = np.asarray([x[0] + 0.6 * x[1], x[1] - 0.7 * x[2], x[2] + 0.4 * x[0]])  # no coordinate by itself
-    return float((turned**2 + 10 * (1 - np.cos(3 * turned))).sum())
+def test_the_shipped_weights_have_a_card_and_are_used_on_request():
+    card = json.loads(SHIPPED.with_suffix(".card.json").read_text())
+    assert card == checkpoint.load_facts(SHIPPED)
+    assert SHIPPED.stat().st_size < 100_000
+    assert not {f"f{number}" for number in PAPER_TEST} & {f"f{number}" for number in card["tasks"]["functions"]}
+    assert card["trained_minus_untrained"]
+
+    def values(method):
+        return l2e.minimize(kink, bounds=[(-4, 5)] * 3, budget=300, method=method, rng=0).fun
+
+    assert values("l2e-learned") == values(Portfolio(learned=True)) != values("l2e")
+    assert values("l2e") == values(Portfolio())
+
+
+def kink(x):
+    turned = np.asarray([x[0] + 0.6 * x[1], 20 * (x[1] - 0.7 * x[2]), x[2] + 0.4 * x[0]]) - 1
+    return float(np.abs(turned).max() + 0.1 * np.abs(turned).sum())
