@@ -11,7 +11,6 @@ from l2e.experts.quasi_newton import QuasiNewton
 
 GAINS = 3
 LONGEST = 1.0
-DOUBTFUL_ABOVE = 10.0
 DOUBTFUL_WIDTH = 10.0
 
 
@@ -27,7 +26,7 @@ def distribution(newton: QuasiNewton) -> tuple[float, np.ndarray] | None:
     squares = np.maximum(squares, 1e-12 * squares[-1])
     gain = max(float(np.mean(newton.gains[-GAINS:])), 1e-13 * abs(newton.f), 1e-300)
     lengths = np.sqrt(2 * gain / (len(squares) * squares))
-    if curvature.error > DOUBTFUL_ABOVE:
+    if newton.doubtful:
         middle = np.exp(np.log(lengths).mean())
         lengths = DOUBTFUL_WIDTH * np.sqrt(middle * lengths)
     lengths = np.minimum(lengths, LONGEST)

@@ -20,7 +20,10 @@ NOISE = 1e-4
 ARMIJO = 1e-4
 TRIALS = 9
 RUGGED = 0.2
-SLOW_FROM = 60
+SLOW_FROM, SLOW_FROM_IN_DOUBT = 100, 60
+"""Evaluations per dimension before it may be slow; on kinks, where its metric predicts badly, it is sooner."""
+
+DOUBTFUL_ABOVE = 10.0
 
 Found: TypeAlias = Generator[np.ndarray, np.ndarray, tuple[np.ndarray, float] | None]
 
@@ -62,9 +65,15 @@ class QuasiNewton:
         return known
 
     @property
+    def doubtful(self) -> bool:
+        """Whether its metric predicted the latest gradients badly: at kinks, and where the surface is rough."""
+        return self.curvature is not None and self.curvature.error > DOUBTFUL_ABOVE
+
+    @property
     def slow(self) -> bool:
         """Whether it has used much and still gains steadily, which a search that starts with its metric does better."""
-        if self.used < SLOW_FROM * len(self.x) or len(self.gains) < 8:
+        least = SLOW_FROM_IN_DOUBT if self.doubtful else SLOW_FROM
+        if self.used < least * len(self.x) or len(self.gains) < 8:
             return False
         return sum(self.gains[-4:]) > 0.2 * sum(self.gains[-8:-4])
 
