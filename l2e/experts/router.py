@@ -65,16 +65,16 @@ class Router:
             yield from self._separable(run)
         if reason == "converged" and self.global_ and run.remaining > 2 * d:
             newton = yield from self._elsewhere(run, newton)
-        search = None
         if newton is not None and reason in ("slow", "stuck", "converged") and _is_best(newton, run):
-            search = self._take_over(newton)
-            if search is not None and reason != "slow":
-                yield from self._polish(run, search, newton, doubt=reason == "converged")
-                search = None
-        if search is None and reason in ("rugged", "converged"):
+            warm = self._take_over(newton)
+            if warm is not None and reason == "slow" and run.budget < 500 * d:
+                yield from self._evolve(run, warm)
+            elif warm is not None:
+                yield from self._polish(run, warm, newton, doubt=reason == "converged")
+        if reason in ("rugged", "converged"):
             run.forget()  # a minimum among several: look at the whole with fresh eyes
             search = self._evolution(start, 0.2 * 2 * HALF, local=False)
-        elif search is None:
+        else:  # also after a search with quasi-Newton's metric, which may have been the wrong one
             search = self._evolution(run.best_x, 0.2 * 2 * HALF)
         rugged = False
         if self.global_ and run.budget >= 500 * d and run.remaining >= 300 * d:
