@@ -18,10 +18,10 @@ from rich.progress import track
 
 import l2e
 from l2e.meta.landscapes import FAMILIES, draw_landscape
+from l2e.report.targets import TARGETS
 
 BUDGETS = (50, 200, 1000)
 DIMENSIONS = (5, 10)
-TARGETS = 10.0 ** np.linspace(2, -8, 51)
 SITUATIONS = ("noise", "plateaus")
 BEHIND = 0.05
 

@@ -7,6 +7,7 @@ targets f* + 10^[2..-8] reached within the told budget; errors are standard erro
 """
 
 import argparse
+import functools
 import json
 import math
 import time
@@ -19,26 +20,19 @@ from l2e.experts.residual import Network
 from l2e.experts.router import Router
 from l2e.experts.run import Run
 from l2e.experts.weights import load_network
+from l2e.meta.episodes import in_rows, spend
 from l2e.problems import bbob
+from l2e.report.targets import TARGETS
 
-TARGETS = 10.0 ** np.linspace(2, -8, 51)
 HELD_OUT = (4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 18, 19, 20, 22, 23, 24)
-SMALLEST = 16
-"""Problems are compiled for at least so many points, and for powers of two."""
 
 
 def share(problem: Any, network: Network | None, budget: int, seed: int, whole: bool = True) -> float:
     """The share of targets that one run reaches."""
     run = Run(problem.dimension, budget, np.random.default_rng(seed))
     search = Router(numerical=whole, separable=whole, network=network).search(run, np.zeros(problem.dimension))
-    best, used, values = math.inf, 0, None
     with np.errstate(all="ignore"):
-        while used < budget:
-            points = search.send(values) if values is not None else next(search)
-            missing = max(SMALLEST, 1 << (len(points) - 1).bit_length()) - len(points)
-            values = problem(np.concatenate([points, np.repeat(points[-1:], missing, axis=0)]))[: len(points)]
-            best = min(best, float(values[: budget - used].min()))
-            used += len(values)
+        best = spend(search, functools.partial(in_rows, problem), budget)[-1]
     return float((best - problem.optimum.f <= TARGETS).mean())
 
 

@@ -101,34 +101,26 @@ def sequential() -> dict[str, Any] | None:
 
 
 class small_jit:  # noqa: N801 - used as a decorator
-    """`jax.jit` for programs of many tiny operations; nothing is set up before the first call."""
+    """`jax.jit` for programs of many small operations; nothing is set up before the first call.
 
-    def __init__(self, function: Callable[..., Any], static_argnums: tuple[int, ...] = ()):
-        self.function = function
-        self.static_argnums = static_argnums
+    **Arguments:** `static_argnums`: as `jax.jit`'s; `filtered`: by `equinox.filter_jit`, which sorts out by itself
+    what is static.
+    """
 
-    @functools.cached_property
-    def jitted(self) -> Any:
-        """The compiled function."""
-        return jax.jit(self.function, static_argnums=self.static_argnums, compiler_options=sequential())
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self.jitted(*arguments)
-
-
-class small_filter_jit:  # noqa: N801 - used as a decorator
-    """`equinox.filter_jit` for programs of many small operations, such as the generations of a meta-step."""
-
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], static_argnums: tuple[int, ...] = (), filtered: bool = False):
         functools.update_wrapper(self, function)
         self.function = function
+        self.static_argnums = static_argnums
+        self.filtered = filtered
 
     @functools.cached_property
     def jitted(self) -> Any:
         """The compiled function."""
+        options: dict[str, Any] = {"compiler_options": sequential()}
+        if not self.filtered:
+            return jax.jit(self.function, static_argnums=self.static_argnums, **options)
         import equinox as eqx  # most uses of this module need no equinox
 
-        options: dict[str, Any] = {"compiler_options": sequential()}
         return eqx.filter_jit(self.function, **options)
 
     def __call__(self, *arguments: Any) -> Any:

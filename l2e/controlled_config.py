@@ -3,24 +3,20 @@
 import dataclasses
 
 from l2e._types import Key
-from l2e.model_config import AbstractModelTable
+from l2e.model_config import AbstractPopulationTable
 from l2e.peers.dedqn import DEDQN
 from l2e.peers.gleet import GLEET
 
 
 @dataclasses.dataclass(frozen=True)
-class GLEETTable(AbstractModelTable):
+class GLEETTable(AbstractPopulationTable):
     """The settings of a GLEET."""
 
     kind = "gleet"
     made = GLEET
-    population_size: int = 100
 
     def build(self, dimension: int, generations: int, key: Key, training: bool = False) -> GLEET:
         return GLEET.untrained(self.evaluations(generations), self.population_size, key, critic=training)
-
-    def evaluations(self, generations: int) -> int:
-        return (1 + generations) * self.population_size
 
     def deployed(self, optimizer: GLEET) -> GLEET:
         """Without the critic, which only training needs."""
@@ -36,18 +32,14 @@ class GLEETTable(AbstractModelTable):
 
 
 @dataclasses.dataclass(frozen=True)
-class DEDQNTable(AbstractModelTable):
+class DEDQNTable(AbstractPopulationTable):
     """The settings of a DEDQN."""
 
     kind = "dedqn"
     made = DEDQN
-    population_size: int = 100
 
     def build(self, dimension: int, generations: int, key: Key, training: bool = False) -> DEDQN:
         return DEDQN.untrained(self.population_size, key)
-
-    def evaluations(self, generations: int) -> int:
-        return (1 + generations) * self.population_size
 
     @property
     def any_dimension(self) -> bool:

@@ -2,13 +2,14 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
 
 from l2e._types import Key
-from l2e.operator import AbstractOperator
+from l2e.operator import AbstractOperator, AbstractSchedule
 from l2e.operators import AttentionMLP, CoordinateFree, Shared, Staged, StructuredMamba, Unshared
 from l2e.optimizer import AbstractOptimizer
 from l2e.optimizers._gates import AbstractGate, FixedGate, HardGate, SoftGate
@@ -59,6 +60,35 @@ class AbstractModelTable(ABC):
 
 
 @dataclasses.dataclass(frozen=True)
+class AbstractPopulationTable(AbstractModelTable):
+    """A model whose generations are one evaluation of each of its individuals."""
+
+    population_size: int = 100
+
+    def evaluations(self, generations: int) -> int:
+        return (1 + generations) * self.population_size
+
+
+Sharing = Literal["unshared", "shared", "staged"]
+
+
+def scheduled(
+    sharing: Sharing, make: Callable[[Key], AbstractOperator], stages: int, generations: int, key: Key
+) -> AbstractSchedule:
+    """Operators for all generations: one for each, one for all, or some for stretches of equal length.
+
+    **Arguments:** `make`: an operator with first weights from a key; `stages`: how many, if staged.
+    """
+    match sharing:
+        case "unshared":
+            return Unshared(make, generations, key=key)
+        case "staged":
+            return Staged(make, stages, generations, key=key)
+        case _:
+            return Shared(make(key))
+
+
+@dataclasses.dataclass(frozen=True)
 class OptimizerTable(AbstractModelTable):
     """The settings of an L2E.
 
@@ -78,7 +108,7 @@ class OptimizerTable(AbstractModelTable):
     made = L2E
     operator: Literal["base", "mamba", "coordinate-free"]
     population_size: int = 100
-    schedule: Literal["unshared", "shared", "staged"] = "unshared"
+    schedule: Sharing = "unshared"
     stages: int = 10
     alpha: float = 0.9
     gate: Literal["hard", "soft", "soft-raw", "fixed"] = "hard"
@@ -103,13 +133,7 @@ class OptimizerTable(AbstractModelTable):
                 case _:
                     return CoordinateFree(noise=self.noise, key=key, **width)
 
-        match self.schedule:
-            case "unshared":
-                schedule = Unshared(make, generations, key=key)
-            case "staged":
-                schedule = Staged(make, self.stages, generations, key=key)
-            case _:
-                schedule = Shared(make(key))
+        schedule = scheduled(self.schedule, make, self.stages, generations, key)
         gate = self._gate(self.gate if training else self.deployed_gate)
         return L2E(schedule, gate, alpha=self.alpha, population_size=self.population_size)
 

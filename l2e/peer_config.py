@@ -1,26 +1,24 @@
 """The learned peers in plain values, and the table of all kinds of trainable optimizers."""
 
 import dataclasses
-from typing import Any, Literal
+from typing import Any
 
 from l2e._names import unknown
 from l2e._types import Key
 from l2e.controlled_config import DEDQNTable, GLEETTable
-from l2e.model_config import AbstractModelTable, OptimizerTable
-from l2e.operators import Shared, Staged, Unshared
+from l2e.model_config import AbstractModelTable, AbstractPopulationTable, OptimizerTable, Sharing, scheduled
 from l2e.peers.b2opt import B2OPT, B2OPTBlock
 from l2e.peers.glhf import GLHF
 from l2e.peers.rnnopt import RNNOPT
 
 
 @dataclasses.dataclass(frozen=True)
-class B2OPTTable(AbstractModelTable):
+class B2OPTTable(AbstractPopulationTable):
     """The settings of a B2OPT: `width` of its attention over values, `mild` first weights, the rest as L2E's."""
 
     kind = "b2opt"
     made = B2OPT
-    population_size: int = 100
-    schedule: Literal["unshared", "shared", "staged"] = "staged"
+    schedule: Sharing = "staged"
     stages: int = 10
     width: int = 100
     mild: bool = False
@@ -29,17 +27,7 @@ class B2OPTTable(AbstractModelTable):
         def make(key: Key) -> B2OPTBlock:
             return B2OPTBlock(self.population_size, dimension, width=self.width, mild=self.mild, key=key)
 
-        match self.schedule:
-            case "unshared":
-                schedule = Unshared(make, generations, key=key)
-            case "staged":
-                schedule = Staged(make, self.stages, generations, key=key)
-            case _:
-                schedule = Shared(make(key))
-        return B2OPT(schedule, self.population_size)
-
-    def evaluations(self, generations: int) -> int:
-        return (1 + generations) * self.population_size
+        return B2OPT(scheduled(self.schedule, make, self.stages, generations, key), self.population_size)
 
     @property
     def any_dimension(self) -> bool:
@@ -51,20 +39,16 @@ class B2OPTTable(AbstractModelTable):
 
 
 @dataclasses.dataclass(frozen=True)
-class GLHFTable(AbstractModelTable):
+class GLHFTable(AbstractPopulationTable):
     """The settings of a GLHF: `width` of its queries and keys, `absolute` for the authors' origin of coordinates."""
 
     kind = "glhf"
     made = GLHF
-    population_size: int = 100
     width: int = 200
     absolute: bool = False
 
     def build(self, dimension: int, generations: int, key: Key, training: bool = False) -> GLHF:
         return GLHF(self.population_size, width=self.width, absolute=self.absolute, key=key)
-
-    def evaluations(self, generations: int) -> int:
-        return (1 + generations) * self.population_size
 
     @property
     def any_dimension(self) -> bool:

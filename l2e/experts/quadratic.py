@@ -132,12 +132,6 @@ def _unpack(coefficients: np.ndarray, d: int, cross: bool) -> tuple[float, np.nd
     return constant, linear, hessian
 
 
-def _trust_region(linear: np.ndarray, hessian: np.ndarray, radius: float) -> np.ndarray:
-    """argmin b.u + u'Hu/2 within |u| <= radius."""
-    squares, axes = np.linalg.eigh(hessian)
-    return _within(linear, squares, axes, radius)
-
-
 def _within(linear: np.ndarray, squares: np.ndarray, axes: np.ndarray, radius: float) -> np.ndarray:
     """The same from the eigenvalues and eigenvectors of H.
 

@@ -22,6 +22,13 @@ from l2e.peer_config import KINDS
 from l2e.problems.bbob_paper import PAPER_TEST, PAPER_TRAIN
 
 
+def refuse_test_functions(functions: tuple[int, ...]) -> None:
+    """Nothing is trained on the paper's test functions."""
+    forbidden = sorted(set(functions) & set(PAPER_TEST))
+    if forbidden:
+        raise ValueError(f"functions {forbidden} are test functions of the paper; training is on {PAPER_TRAIN}")
+
+
 @dataclasses.dataclass(frozen=True)
 class TasksTable:
     """[tasks]: BBOB functions by number, fresh instances; the paper's eight by default, its test functions never.
@@ -35,9 +42,7 @@ class TasksTable:
 
     def build(self) -> AbstractTaskDistribution:
         """The distribution."""
-        forbidden = sorted(set(self.functions) & set(PAPER_TEST))
-        if forbidden:
-            raise ValueError(f"functions {forbidden} are test functions of the paper; training is on {PAPER_TRAIN}")
+        refuse_test_functions(self.functions)
         return meta.RandomBBOBTasks(self.functions, self.dimension, self.rotated)
 
 

@@ -4,23 +4,20 @@ V. Mnih et al., "Human-level control through deep reinforcement learning", Natur
 next state as in H. van Hasselt, A. Guez, D. Silver, "Deep reinforcement learning with double Q-learning", AAAI 2016.
 """
 
-from typing import Any, Literal, get_args
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from l2e._names import unknown
 from l2e._types import Count, Key, Scalar
 from l2e.meta import play
 from l2e.meta.estimators import AbstractGradientEstimator, Estimate, add_tasks, check_clip, zero_estimate
 from l2e.meta.loss import MetaLoss, Work
-from l2e.meta.play import Player
+from l2e.meta.play import Player, Reward
 from l2e.meta.tasks import Task
 from l2e.peers.controlled import AbstractScored
-
-Reward = Literal["own", "decades", "share"]
 
 
 class Transitions(eqx.Module):
@@ -76,8 +73,7 @@ class DQN(AbstractGradientEstimator):
 
     def __check_init__(self) -> None:
         check_clip(self.clip)
-        if self.reward not in get_args(Reward):
-            raise unknown("reward", self.reward, get_args(Reward))
+        play.check_reward(self.reward)
         for name in ("length", "memory", "sample", "renewal"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")

@@ -102,12 +102,12 @@ def _shrinking(run: Run, network: Network | None) -> Steps:
 def _problem(rng: np.random.Generator, task: Task) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
     if task.family.startswith("bbob:f"):
         drawn = random_bbob(int(rng.integers(2**31)), int(task.family.removeprefix("bbob:f")), task.dimension)
-        return functools.partial(_in_rows, drawn), float(drawn.optimum.f)
+        return functools.partial(in_rows, drawn), float(drawn.optimum.f)
     landscape = draw_landscape(rng, task.family, task.dimension)
     return functools.partial(landscape.values, np), float(landscape.optimum.f)
 
 
-def _in_rows(problem: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> np.ndarray:
+def in_rows(problem: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> np.ndarray:
     """Padded to few sizes, so that little is compiled."""
     missing = max(ROWS, 1 << (len(points) - 1).bit_length()) - len(points)
     return problem(np.concatenate([points, np.repeat(points[-1:], missing, axis=0)]))[: len(points)]

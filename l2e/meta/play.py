@@ -1,18 +1,20 @@
 """Episodes of optimizers that a policy controls, for reinforcement learning: begun, played on, rewarded."""
 
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 
+from l2e._names import unknown
 from l2e._types import Count, Key, Scalar, Values
 from l2e.meta.loss import MetaLoss, Work
 from l2e.meta.tasks import Task
 from l2e.peers.controlled import AbstractControlled
 
 GapReward = Literal["decades", "share"]
+Reward = Literal["own", "decades", "share"]
 FLOOR = 1e-8
 """Gaps below it are all the same to rewards."""
 
@@ -34,6 +36,12 @@ class Player(eqx.Module):
     key: Key
     age: Count
     fresh: Bool[Array, ""]
+
+
+def check_reward(reward: str) -> None:
+    """Refuse what is no reward."""
+    if reward not in get_args(Reward):
+        raise unknown("reward", reward, get_args(Reward))
 
 
 def begin(loss: MetaLoss, kind: type[Controlled], weights: Any, family: Count, key: Key, work: Work) -> Player:

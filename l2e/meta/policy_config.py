@@ -1,9 +1,10 @@
 """[estimator] of a training by reinforcement learning: kinds "ppo" and "dqn"."""
 
 import dataclasses
-from typing import Literal
+from typing import Any, Literal
 
 from l2e.meta.dqn import DQN
+from l2e.meta.play import Reward
 from l2e.meta.ppo import PPO
 
 
@@ -18,15 +19,12 @@ class PPOTable:
     trace: float = 0.95
     ratio_clip: float = 0.1
     critic_weight: float = 0.5
-    reward: Literal["own", "decades", "share"] = "own"
+    reward: Reward = "own"
     clip_task: float = 10.0
 
     def build(self) -> PPO:
         """The estimator."""
-        settings = {
-            name: value for name, value in dataclasses.asdict(self).items() if name not in ("kind", "clip_task")
-        }
-        return PPO(**settings, clip=self.clip_task)
+        return PPO(**_settings(self))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,15 +38,19 @@ class DQNTable:
     discount: float = 0.8
     exploration: float = 0.1
     renewal: int = 50
-    reward: Literal["own", "decades", "share"] = "own"
+    reward: Reward = "own"
     clip_task: float = 10.0
 
     def build(self) -> DQN:
         """The estimator."""
-        settings = {
-            name: value for name, value in dataclasses.asdict(self).items() if name not in ("kind", "clip_task")
-        }
-        return DQN(**settings, clip=self.clip_task)
+        return DQN(**_settings(self))
 
 
 LEARNERS: dict[str, type[PPOTable] | type[DQNTable]] = {"ppo": PPOTable, "dqn": DQNTable}
+
+
+def _settings(table: PPOTable | DQNTable) -> dict[str, Any]:
+    """The arguments of the estimator."""
+    settings = dataclasses.asdict(table)
+    del settings["kind"]
+    return {"clip": settings.pop("clip_task"), **settings}

@@ -5,23 +5,20 @@ by J. Schulman et al., "High-dimensional continuous control using generalized ad
 """
 
 import math
-from typing import Any, Literal, get_args
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from l2e._names import unknown
 from l2e._types import Count, Key, Scalar, Values
 from l2e.meta import play
 from l2e.meta.estimators import AbstractGradientEstimator, Estimate, add_tasks, check_clip, zero_estimate
 from l2e.meta.loss import MetaLoss, Work
-from l2e.meta.play import Player
+from l2e.meta.play import Player, Reward
 from l2e.meta.tasks import Task
 from l2e.peers.controlled import AbstractActorCritic
-
-Reward = Literal["own", "decades", "share"]
 
 
 class Segment(eqx.Module):
@@ -84,8 +81,7 @@ class PPO(AbstractGradientEstimator):
 
     def __check_init__(self) -> None:
         check_clip(self.clip)
-        if self.reward not in get_args(Reward):
-            raise unknown("reward", self.reward, get_args(Reward))
+        play.check_reward(self.reward)
         if self.length < 1 or self.epochs < 1:
             raise ValueError(f"length and epochs must be at least 1, got {self.length} and {self.epochs}")
         if not (0 <= self.discount <= 1 and 0 <= self.trace <= 1):

@@ -58,7 +58,7 @@ def run(
     state, hours = _resume(folder, trainer, identity, seed)
     writer = distributed.is_writer()
     if writer:
-        _cut_metrics(folder / METRICS, int(state.step))
+        cut_metrics(folder / METRICS, int(state.step))
     if int(state.step) >= spec.steps and (folder / BEST).exists():
         return Finished(True, state, folder)
     began = time.monotonic()
@@ -74,19 +74,19 @@ def run(
             save_best(folder / BEST, trainer, state, card)
 
     last_save = began
-    with _interruptible() as interrupted, _bar(spec, state, console, show and writer) as progress:
+    with interruptible() as interrupted, _bar(spec, state, console, show and writer) as progress:
         try:
             while int(state.step) < spec.steps and not distributed.any_of(interrupted()):
                 state, info = trainer.advance(state)
                 if writer:
-                    _append(folder / METRICS, info)
+                    append_metrics(folder / METRICS, info._asdict())
                 progress(info)
                 if time.monotonic() - last_save > SAVE_SECONDS or info.best:
                     save()
                     last_save = time.monotonic()
         except KeyboardInterrupt:
             if writer:
-                _cut_metrics(folder / METRICS, int(state.step))
+                cut_metrics(folder / METRICS, int(state.step))
         save()
     if writer and int(state.step):
         draw_curve(folder)
@@ -169,8 +169,9 @@ def _load(path: Path, trainer: Trainer, identity: dict[str, Any], first: TrainSt
         return checkpoint.load_tree(path, first), float(stored["hours"])
 
 
-def _append(path: Path, info: TrainInfo) -> None:
-    row = {name: _finite(value) for name, value in info._asdict().items()}
+def append_metrics(path: Path, values: dict[str, Any]) -> None:
+    """Add the row of a step to a metrics file."""
+    row = {name: _finite(value) for name, value in values.items()}
     with path.open("a") as file:
         file.write(json.dumps(row) + "\n")
 
@@ -180,7 +181,7 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _cut_metrics(path: Path, step: int) -> None:
+def cut_metrics(path: Path, step: int) -> None:
     """Leave out the rows of steps after the saved state: they are about to be done again."""
     if not path.exists():
         return
@@ -189,7 +190,7 @@ def _cut_metrics(path: Path, step: int) -> None:
 
 
 @contextmanager
-def _interruptible() -> Iterator[Any]:
+def interruptible() -> Iterator[Any]:
     """Until the end of the block the first Ctrl-C only sets a flag; the second one interrupts."""
     asked = []
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 from l2e._names import unknown
 from l2e.experts.weights import KIND
-from l2e.meta.config import parse_table
+from l2e.meta.config import parse_table, refuse_test_functions
 from l2e.meta.episodes import MODES
 from l2e.meta.landscapes import FAMILIES, SINGLE
 from l2e.meta.search_train import SearchSpec, Shapes
-from l2e.problems.bbob_paper import PAPER_TEST, PAPER_TRAIN
+from l2e.problems.bbob_paper import PAPER_TRAIN
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,9 +26,7 @@ class FamiliesTable:
     @property
     def families(self) -> tuple[str, ...]:
         """Their names."""
-        forbidden = sorted(set(self.functions) & set(PAPER_TEST))
-        if forbidden:
-            raise ValueError(f"functions {forbidden} are test functions of the paper; training is on {PAPER_TRAIN}")
+        refuse_test_functions(self.functions)
         drawn = {"all": FAMILIES, "single": SINGLE, "none": ()}[self.landscapes]
         names = (*drawn, *(f"bbob:f{number}" for number in self.functions))
         if not names:
@@ -60,6 +58,11 @@ class SearchTrainingTable:
     seed: int = 0
     workers: int = 1
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All but how many processes play, which changes nothing."""
+        return {key: value for key, value in dataclasses.asdict(self).items() if key != "workers"}
+
 
 @dataclasses.dataclass(frozen=True)
 class SearchConfig:
@@ -71,21 +74,19 @@ class SearchConfig:
 
     def spec(self) -> SearchSpec:
         """The training that the file describes."""
-        settings = {key: value for key, value in dataclasses.asdict(self.training).items() if key != "workers"}
         shapes = tuple(
             Shapes(mode, self.shapes[mode].share, self.shapes[mode].dimensions, self.shapes[mode].budgets)
             for mode in MODES
             if mode in self.shapes
         )
-        return SearchSpec(self.tasks.families, shapes, **settings)
+        return SearchSpec(self.tasks.families, shapes, **self.training.settings)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The file in plain JSON; how many processes play changes nothing."""
-        training = {key: value for key, value in dataclasses.asdict(self.training).items() if key != "workers"}
+        """The file in plain JSON."""
         shapes = {mode: _listed(dataclasses.asdict(table)) for mode, table in self.shapes.items()}
         tasks = {"landscapes": self.tasks.landscapes, "functions": list(self.tasks.functions)}
-        return {"optimizer": {"kind": KIND}, "tasks": tasks, **shapes, "training": training}
+        return {"optimizer": {"kind": KIND}, "tasks": tasks, **shapes, "training": self.training.settings}
 
 
 def is_search_training(path: Path) -> bool:

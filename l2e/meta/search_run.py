@@ -1,6 +1,5 @@
 """A training of the default method in a folder: its state, best weights, metrics and picture; killed, it goes on."""
 
-import json
 import multiprocessing
 import sys
 import time
@@ -19,8 +18,8 @@ from l2e._version import __version__
 from l2e.checkpoint import CheckpointError
 from l2e.experts.weights import save_weights
 from l2e.meta.episodes import Task, play
-from l2e.meta.run import BEST, CURVE, METRICS, STATE, _cut_metrics, _interruptible, read_metrics
-from l2e.meta.search_train import Player, SearchInfo, SearchSpec, SearchState, advance, alone, as_facts, begin
+from l2e.meta.run import BEST, CURVE, METRICS, STATE, append_metrics, cut_metrics, interruptible, read_metrics
+from l2e.meta.search_train import Player, SearchSpec, SearchState, advance, alone, begin
 
 
 def run_search(
@@ -36,21 +35,21 @@ def run_search(
     console = console or Console()
     folder.mkdir(parents=True, exist_ok=True)
     state, hours = _load(folder / STATE, spec, facts)
-    _cut_metrics(folder / METRICS, int(state.step))
-    with _interruptible() as interrupted, _players(workers) as player:
+    cut_metrics(folder / METRICS, int(state.step))
+    with interruptible() as interrupted, _players(workers) as player:
         try:
             while int(state.step) < spec.steps and not interrupted():
                 began = time.monotonic()
                 state, info = advance(spec, state, player)
                 hours += (time.monotonic() - began) / 3600
-                _append(folder / METRICS, info)
+                append_metrics(folder / METRICS, info._asdict())
                 checkpoint.save_tree(folder / STATE, state, {"training": facts, "hours": hours})
                 if info.validation is not None:
                     _save_best(folder / BEST, spec, state, facts, hours)
                     text = f"step {info.step}: gain {info.validation:+.4f} +- {info.validation_error:.4f}"
                     console.print(text + (" best" if info.best else ""), highlight=False)
         except KeyboardInterrupt:
-            _cut_metrics(folder / METRICS, int(checkpoint.load_tree(folder / STATE, state).step))
+            cut_metrics(folder / METRICS, int(checkpoint.load_tree(folder / STATE, state).step))
     if read_metrics(folder / METRICS):
         draw_gains(folder)
     return state
@@ -98,11 +97,6 @@ def _save_best(path: Path, spec: SearchSpec, state: SearchState, facts: dict[str
         "versions": {"l2e": __version__, "numpy": np.__version__},
     }
     save_weights(path, state.best_weights, card)
-
-
-def _append(path: Path, info: SearchInfo) -> None:
-    with path.open("a") as file:
-        file.write(json.dumps(as_facts(info)) + "\n")
 
 
 @contextmanager

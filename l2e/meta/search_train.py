@@ -13,7 +13,7 @@ import dataclasses
 import math
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import numpy as np
@@ -245,11 +245,3 @@ def _spread_out(rng: np.random.Generator, families: int, count: int) -> np.ndarr
 def alone(games: Iterable[tuple[np.ndarray | None, Task]]) -> list[float]:
     """Play in this process."""
     return [play(weights, task) for weights, task in games]
-
-
-def as_facts(info: SearchInfo) -> dict[str, Any]:
-    """A row of metrics: not-a-numbers are null."""
-    return {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in info._asdict().items()
-    }

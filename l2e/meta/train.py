@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from l2e._runtime import small_filter_jit
+from l2e._runtime import small_jit
 from l2e._types import Count, Key, Scalar
 from l2e.meta import _parts, distributed
 from l2e.meta.estimators import AbstractGradientEstimator, Estimate
@@ -256,12 +256,12 @@ def _grouped(spec: TrainSpec, keys: Key, batch: int, key: Key, strength: float) 
     return Work(families, keys.reshape(-1, spec.parallel), key, jnp.asarray(strength, spec.dtype))
 
 
-@small_filter_jit
+@functools.partial(small_jit, filtered=True)
 def _first_carry(estimator: AbstractGradientEstimator, loss: MetaLoss, weights: Any, work: Work) -> Any:
     return estimator.init(loss, weights, work)
 
 
-@small_filter_jit
+@functools.partial(small_jit, filtered=True)
 def train_step(
     loss: MetaLoss, estimator: AbstractGradientEstimator, rule: Any, state: TrainState, work: Work
 ) -> tuple[TrainState, Estimate, Norms]:
@@ -270,13 +270,13 @@ def train_step(
     return apply(rule, state, estimate, carry)
 
 
-@small_filter_jit
+@functools.partial(small_jit, filtered=True)
 def own_estimate(loss: MetaLoss, estimator: AbstractGradientEstimator, state: TrainState, work: Work) -> Any:
     """What one of several processes contributes to a step."""
     return estimator(loss, state.weights, state.carry, work)
 
 
-@small_filter_jit
+@functools.partial(small_jit, filtered=True)
 def shared_update(rule: Any, state: TrainState, estimate: Estimate, carry: Any) -> tuple[TrainState, Estimate, Norms]:
     """The rest of a step, the same on all processes."""
     return apply(rule, state, estimate, carry)
@@ -300,7 +300,7 @@ def _without_gradient(estimate: Estimate) -> Estimate:
     return dataclasses.replace(estimate, gradient=None, unclipped=None)
 
 
-@small_filter_jit
+@functools.partial(small_jit, filtered=True)
 def task_losses(loss: MetaLoss, weights: Any, work: Work) -> Any:
     """The loss of each task, without gradients."""
 
