@@ -14,12 +14,13 @@ from rich.console import Console
 from l2e import models
 from l2e._names import unknown
 from l2e._version import __version__
+from l2e.bench.store import Store
 from l2e.checkpoint import write_whole
 from l2e.meta.config import TrainConfig, parse_config
 from l2e.meta.run import run
 from l2e.score import score
 
-KEYS = ("title", "training", "seeds", "common", "variants", "remarks")
+KEYS = ("title", "training", "seeds", "full", "common", "variants", "remarks")
 STATISTICS: dict[str, Callable[[np.ndarray], float]] = {
     "mean": lambda means: float(means.mean()),
     "median": lambda means: float(np.median(means)),
@@ -46,6 +47,7 @@ class Ablation:
     seeds: int
     variants: tuple[Variant, ...]
     remarks: str
+    full: str | None = None  # the variant that lacks nothing, which a report compares the others to
 
 
 def load_ablation(path: Path) -> Ablation:
@@ -64,9 +66,12 @@ def load_ablation(path: Path) -> Ablation:
         first = tomllib.loads((path.parent / given["training"]).read_text())
         common = merged(first, given.get("common", {}))
         variants = tuple(_variant(name, common, dict(change)) for name, change in given["variants"].items())
+        full = given.get("full")
+        if full is not None and full not in given["variants"]:
+            raise unknown("variant", full, given["variants"])
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
-    return Ablation(given["title"], given.get("seeds", 10), variants, given.get("remarks", "").strip())
+    return Ablation(given["title"], given.get("seeds", 10), variants, given.get("remarks", "").strip(), full)
 
 
 def merged(tables: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
@@ -85,9 +90,14 @@ def _variant(name: str, common: dict[str, Any], change: dict[str, Any]) -> Varia
 def ablate(path: Path, out: Path, console: Console, progress: bool = True) -> int:
     """Train and score each variant and write `ablation.json` and `ablation.md`; what is done is not done again.
 
+    `out` is also a store, with a record of every scored run: `l2e report` draws it.
+
     **Returns:** 0, or 130 if a training was interrupted; the same call goes on from there.
     """
     ablation = load_ablation(path)
+    store = Store(out)
+    store.open()
+    store.note_experiment(_experiment(ablation, path.stem))
     gaps: list[dict[str, float]] = []
     rows: list[dict[str, Any]] = []
     for number, variant in enumerate(ablation.variants, start=1):
@@ -99,7 +109,7 @@ def ablate(path: Path, out: Path, console: Console, progress: bool = True) -> in
         if not finished.complete:
             return 130
         jax.clear_caches()  # compiled steps of one variant are of no use to the next
-        facts = _scored(folder, ablation.seeds, console)
+        facts = _scored(variant.name, folder, ablation.seeds, store, console)
         gaps.append({function: float(np.mean(row)) for function, row in facts["gaps"].items()})
         rows.append({"name": variant.name, "budget": facts["budget"], "paper": variant.paper, **_training(folder)})
     _rank(rows, np.array([list(means.values()) for means in gaps]))
@@ -111,15 +121,19 @@ def ablate(path: Path, out: Path, console: Console, progress: bool = True) -> in
     return 0
 
 
-def _scored(folder: Path, seeds: int, console: Console) -> dict[str, Any]:
-    """The score of a model with the budget it was trained for, from disk if it is there."""
-    path, card = folder / "score.json", models.card(folder)
-    if path.exists():
-        facts = json.loads(path.read_text())
-        if (facts["seeds"], facts["budget"]) == (seeds, card.evaluations):
-            return facts
-    result = score(models.load(folder), card.facts["dimension"], card.evaluations, seeds, False, console, folder.name)
-    result.save(path)
+def _experiment(ablation: Ablation, name: str) -> dict[str, Any]:
+    """What a report should know of it."""
+    facts = {"name": name, "title": ablation.title, "methods": [variant.name for variant in ablation.variants]}
+    table = None if ablation.full is None else {"full": ablation.full}
+    return facts | {"reference": ablation.full, "ablation": table}
+
+
+def _scored(name: str, folder: Path, seeds: int, store: Store, console: Console) -> dict[str, Any]:
+    """The score of a model with the budget it was trained for; runs that the store has are not repeated."""
+    card = models.card(folder)
+    model = models.load(folder)
+    result = score(model, card.facts["dimension"], card.evaluations, seeds, False, console, name, store.records)
+    store.append(record for record in result.records if record.key not in store.records)
     return result.facts
 
 

@@ -1,8 +1,10 @@
 """A method on the paper's test functions: the gaps it leaves, metered, and their geometric mean."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -10,14 +12,11 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from l2e import catalog
-from l2e._minimize import minimize
 from l2e._version import __version__
-from l2e.bench.compiled import run_batch
-from l2e.bench.methods import build, runs_compiled
-from l2e.catalog import Searcher
+from l2e.bench.in_process import run_here, specs_of
+from l2e.bench.methods import build
+from l2e.bench.record import RunRecord
 from l2e.checkpoint import write_whole
-from l2e.optimizer import AbstractOptimizer
 from l2e.problems import PAPER_TEST, PAPER_TRAIN, paper_bbob
 from l2e.problems.bbob_suite import NAMES
 from l2e.report.records import GAP_FLOOR
@@ -25,13 +24,14 @@ from l2e.report.records import GAP_FLOOR
 
 @dataclass(frozen=True)
 class Score:
-    """Final gaps f - f*, one row per function and one column per seed."""
+    """Final gaps f - f*, one row per function and one column per seed, and the records of the runs."""
 
     method: str
     dimension: int
     budget: int
     functions: tuple[int, ...]
     gaps: np.ndarray
+    records: tuple[RunRecord, ...] = ()
 
     @property
     def geometric_mean(self) -> float:
@@ -57,32 +57,39 @@ class Score:
 
 
 def score(
-    method: Any, dimension: int, budget: int, seeds: int, train: bool, console: Console, name: str | None = None
+    method: Any,
+    dimension: int,
+    budget: int,
+    seeds: int,
+    train: bool,
+    console: Console,
+    name: str | None = None,
+    known: Mapping[str, RunRecord] = MappingProxyType({}),
 ) -> Score:
     """Run the method on each function with seeds 0, 1, ...; `train` takes the paper's training functions instead.
 
-    **Arguments:** `method`: as in `minimize`, a name or an optimizer; `name`: what to call it.
+    **Arguments:** `method`: as in `minimize`, a name or an optimizer; `name`: what to call it; `known`: records by
+    key, whose runs are not repeated.
     """
     name = str(method) if name is None else name
     functions = PAPER_TRAIN if train else PAPER_TEST
     problems = tuple(f"paper-bbob:f{function}:d{dimension}" for function in functions)
     searcher = build(method, dimension, budget) if isinstance(method, str) else method
     gaps = np.empty((len(functions), seeds))
+    records: list[RunRecord] = []
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task(name, total=gaps.size)
         for row, (function, problem) in enumerate(zip(functions, problems, strict=True)):
-            best = np.asarray([_best(searcher, problem, problems, seed, budget) for seed in range(seeds)])
+            specs = specs_of(searcher, name, [problem], range(seeds), budget)
+            done = {spec.key: known[spec.key] for spec in specs if spec.key in known}
+            done |= {
+                record.key: record for record in run_here(searcher, [s for s in specs if s.key not in done], problems)
+            }
+            best = np.asarray([min(done[spec.key].fun, default=np.inf) for spec in specs])
             gaps[row] = np.maximum(best - paper_bbob(function=function, dimension=dimension).optimum.f, 0.0)
+            records += [done[spec.key] for spec in specs]
             progress.update(task, advance=seeds, description=f"{name} f{function}")
-    return Score(name, dimension, budget, functions, gaps)
-
-
-def _best(searcher: Searcher, problem: str, problems: tuple[str, ...], seed: int, budget: int) -> float:
-    """The best value of one run, inside a compiled program where that is cheaper; the run is the same either way."""
-    if isinstance(searcher, AbstractOptimizer) and runs_compiled(searcher):
-        batch = run_batch(searcher, [(problem, seed)], problems, budget)
-        return float(batch.values[0, : batch.used[0]].min())
-    return float(minimize(catalog.problem(problem), method=searcher, budget=budget, rng=seed).fun)
+    return Score(name, dimension, budget, functions, gaps, tuple(records))
 
 
 def table(result: Score) -> Table:

@@ -1,5 +1,6 @@
 """From an ablation file to a table: variants change what they name, are trained and scored once, and are ranked."""
 
+import csv
 import json
 from pathlib import Path
 
@@ -30,6 +31,7 @@ ABLATION = """
 title = "Tiny"
 training = "tiny.toml"
 seeds = 1
+full = "blended"
 remarks = "Nothing to see."
 [common.training]
 steps = 2
@@ -91,17 +93,24 @@ def test_an_ablation_trains_scores_and_tells_and_does_nothing_twice(files, monke
     text = (files / "out" / "ablation.md").read_text()
     assert "(3)" in text
     assert "Nothing to see." in text
-    scored = files / "out" / "blended" / "score.json"
-    before = scored.stat().st_mtime_ns
+    records = (files / "out" / "records.jsonl").read_text()
+    assert len(records.splitlines()) == 4
     assert command(*arguments) == 0
-    assert scored.stat().st_mtime_ns == before
+    assert (files / "out" / "records.jsonl").read_text() == records
     assert json.loads((files / "out" / "ablation.json").read_text())["rows"] == record["rows"]
+    assert command("report", str(files / "out"), "--out", str(files / "report"), "--no-figures") == 0
+    rows = csv.DictReader((files / "report" / "tables" / "ablation.csv").read_text().splitlines())
+    both = [row for row in rows if row["where"] in ("all: blended", "all: one for each")]
+    for row, name in zip(both, ("blended", "one for each"), strict=True):
+        gaps = next(row["means"] for row in record["rows"] if row["name"] == name)  # one seed: medians are means
+        assert float(row["log10 gap"]) == pytest.approx(np.log10(list(gaps.values())).mean())
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
         ('title = "x"\nvariant = 1', "variants"),
+        ('title = "x"\ntraining = "tiny.toml"\nfull = "b"\n[variants.a]\n', "unknown variant 'b'"),
         ('title = "x"\ntraining = "tiny.toml"', "variants missing"),
         ('title = "x"\ntraining = "tiny.toml"\n[variants.a]\npaper = { average = 1.0 }', "average"),
         ('title = "x"\ntraining = "tiny.toml"\n[variants.a.optimizer]\ngates = "soft"', "gates"),

@@ -23,6 +23,7 @@ from l2e._types import Key
 from l2e.bench.methods import build
 from l2e.bench.record import RunRecord, RunSpec, now, versions
 from l2e.bench.suite import parts
+from l2e.catalog import Searcher
 from l2e.evaluator import History
 from l2e.optimizer import AbstractOptimizer
 from l2e.problem import AbstractTraceableProblem, stack
@@ -74,10 +75,16 @@ class Batch(NamedTuple):
     wall_seconds: float
 
 
-def run_compiled(specs: Sequence[RunSpec], names: Sequence[str]) -> list[RunRecord]:
-    """Run one method with one budget on some problems of a portfolio, seeds as given."""
+def run_compiled(
+    specs: Sequence[RunSpec], names: Sequence[str], optimizer: "Searcher | None" = None
+) -> list[RunRecord]:
+    """Run one method with one budget on some problems of a portfolio, seeds as given.
+
+    **Arguments:** `optimizer`: what the specs are about; built by the method's name if not given.
+    """
     first, count = specs[0], len(specs)
-    optimizer = build(first.method, portfolio_of(tuple(names)).spaces[first.problem].dimension, first.budget)
+    if optimizer is None:
+        optimizer = build(first.method, portfolio_of(tuple(names)).spaces[first.problem].dimension, first.budget)
     assert isinstance(optimizer, AbstractOptimizer)
     batch = run_batch(optimizer, [(spec.problem, spec.seed) for spec in specs], names, first.budget)
     cpu, wall = batch.cpu_seconds / count, batch.wall_seconds / count

@@ -10,6 +10,18 @@ from l2e.bench.suite import Instance, instances
 
 
 @dataclasses.dataclass(frozen=True)
+class AblationTable:
+    """What the ablation table of a report compares.
+
+    **Fields:** `full`: the complete method; `variants`: by label, the methods that lack something of it; all other
+    methods of the experiment under their own names if empty.
+    """
+
+    full: str
+    variants: dict[str, str] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
 class Experiment:
     """What is compared on what, with which budget.
 
@@ -24,6 +36,7 @@ class Experiment:
     - `timeout`: seconds of wall time one run may take.
     - `reference`: the method that others are tested against in reports; the first one if not given.
     - `published`: the suite's name in the published tables that a report may show beside the measured ones.
+    - `ablation`: which method is complete and which ones lack something of it; a report then has an ablation table.
     """
 
     name: str
@@ -39,6 +52,7 @@ class Experiment:
     title: str = ""
     reference: str | None = None
     published: str | None = None
+    ablation: AblationTable | None = None
 
     def __post_init__(self) -> None:
         if (self.budget is None) == (self.budget_per_dimension is None):
@@ -100,7 +114,12 @@ def parse_experiment(values: dict[str, Any]) -> Experiment:
     missing = [name for name, field in fields.items() if field.default is dataclasses.MISSING and name not in values]
     if missing:
         raise ValueError(f"missing: {', '.join(missing)}")
-    return Experiment(**{key: _CHECKS[key](key, value) for key, value in values.items()})
+    experiment = Experiment(**{key: _CHECKS[key](key, value) for key, value in values.items()})
+    if experiment.ablation is not None:
+        for method in (experiment.ablation.full, *experiment.ablation.variants.values()):
+            if method not in experiment.methods:
+                raise unknown("method of the ablation", method, experiment.methods)
+    return experiment
 
 
 def _text(key: str, value: Any) -> str:
@@ -141,6 +160,21 @@ def _seeds(value: Any) -> tuple[int, ...]:
     return tuple(range(_whole("seeds", value)))
 
 
+def _ablation(key: str, value: Any) -> AblationTable:
+    if not isinstance(value, dict):
+        raise ValueError(f"{key} must be a table, got {value!r}")
+    fields = [field.name for field in dataclasses.fields(AblationTable)]
+    for name in value:
+        if name not in fields:
+            raise unknown(f"key of {key}", name, fields)
+    if "full" not in value:
+        raise ValueError(f"{key} must name the complete method: full")
+    variants = value.get("variants", {})
+    if not isinstance(variants, dict):
+        raise ValueError(f"variants of {key} must be a table of labels and methods, got {variants!r}")
+    return AblationTable(_text("full", value["full"]), {label: _text(label, name) for label, name in variants.items()})
+
+
 _CHECKS = {
     "name": _text,
     "title": _text,
@@ -154,5 +188,6 @@ _CHECKS = {
     "budget": _whole,
     "budget_per_dimension": _whole,
     "timeout": _seconds,
+    "ablation": _ablation,
     "seeds": lambda _, value: _seeds(value),
 }

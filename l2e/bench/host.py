@@ -10,13 +10,17 @@ from l2e._names import MissingExtraError
 from l2e._setup import prepare
 from l2e.bench.methods import build
 from l2e.bench.record import RunRecord, RunSpec, now, versions
+from l2e.catalog import Searcher
 from l2e.evaluator import Evaluator, StopSearch
 
 
-def run_on_host(spec: RunSpec, function: Callable[[Any], Any] | None = None) -> RunRecord:
+def run_on_host(
+    spec: RunSpec, function: Callable[[Any], Any] | None = None, searcher: "Searcher | None" = None
+) -> RunRecord:
     """Run it, and record what happened, whatever happened.
 
-    **Arguments:** `function`: evaluated instead of the problem itself, one point at a time (official loggers).
+    **Arguments:** `function`: evaluated instead of the problem itself, one point at a time (official loggers);
+    `searcher`: what the spec is about, built by the method's name if not given.
 
     **Raises:** `MissingExtraError` only, which is about the installation and not about the run.
     """
@@ -27,7 +31,7 @@ def run_on_host(spec: RunSpec, function: Callable[[Any], Any] | None = None) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # failed evaluations are counted in the record
         try:
-            reason = _search(spec, evaluate)
+            reason = _search(spec, evaluate, searcher)
         except MissingExtraError:
             raise
         except Exception as problem_with_method:  # noqa: BLE001 - a method may fail in any way; the others go on
@@ -38,8 +42,9 @@ def run_on_host(spec: RunSpec, function: Callable[[Any], Any] | None = None) -> 
     )
 
 
-def _search(spec: RunSpec, evaluate: Evaluator) -> str:
-    searcher = build(spec.method, evaluate.space.dimension, spec.budget)
+def _search(spec: RunSpec, evaluate: Evaluator, searcher: "Searcher | None") -> str:
+    if searcher is None:
+        searcher = build(spec.method, evaluate.space.dimension, spec.budget)
     setup = prepare(evaluate.space, searcher, spec.budget, rng=spec.seed)
     try:
         setup.search(evaluate)

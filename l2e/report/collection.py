@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from l2e import catalog
+from l2e.bench.experiment import AblationTable
 from l2e.bench.record import RunRecord
 from l2e.bench.store import Store
 from l2e.bench.suite import parts
@@ -23,6 +24,7 @@ class Results:
     methods: tuple[str, ...]
     reference: str
     published: str | None = None
+    ablation: AblationTable | None = None
     cells: dict[tuple[str, str], list[Run]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,6 +87,7 @@ def collect(store: Store, methods: Sequence[str] = ()) -> Results:
         tuple(wanted),
         reference,
         facts.get("published"),
+        AblationTable(**facts["ablation"]) if facts.get("ablation") else None,
     )
 
 

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from l2e.report import statistics
+from l2e.report.ablation_table import ablation_tables
 from l2e.report.collection import Results
 from l2e.report.published import published
-from l2e.report.tables import Cell, Line, Table, marked
+from l2e.report.tables import Cell, Line, Table, marked, p_text
 from l2e.report.targets import reached, shown_budgets
 
 GAPS = "f - f* at the end of the budget; at or below 1e-8 counts as solved."
@@ -17,7 +18,8 @@ GAPS = "f - f* at the end of the budget; at or below 1e-8 counts as solved."
 
 def all_tables(results: Results, with_published: bool) -> list[Table]:
     """The tables of a report, in the order in which they are shown."""
-    tables = [ranking(results), shares(results), means(results, with_published), medians(results)]
+    tables = [ranking(results), *ablation_tables(results)]
+    tables += [shares(results), means(results, with_published), medians(results)]
     if len(results.complete) > 1:
         tables.append(against_reference(results))
     return [*tables, cpu_times(results)]
@@ -105,7 +107,7 @@ def against_reference(results: Results) -> Table:
         cells = [Cell(score, float(found.wins - found.losses), keys=keys), Cell(p_text(found.p), found.p, keys=keys)]
         cells += [Cell(p_text(p), p, "best" if p < statistics.ALPHA else "", keys)]
         cells += [Cell(f"{value:.2f}", value, keys=keys) for value in (found.effect, found.superiority)]
-        lines.append(Line(method, tuple(cells), method=method))
+        lines.append(Line(method, tuple(cells), method=method, against=reference))
     note = (
         f"{reference} against each method. Won, tied, lost problems: rank-sum test over runs, 5 percent. p: Wilcoxon "
         "signed-rank over problems, on log medians; Holm: corrected for the number of methods (bold below 0.05). "
@@ -164,11 +166,6 @@ def median_matrix(results: Results) -> np.ndarray:
 def gap_text(value: float) -> str:
     """A gap as people read it."""
     return "solved" if value <= 1e-8 else "failed" if math.isinf(value) else f"{value:.3g}"
-
-
-def p_text(p: float) -> str:
-    """A p-value as people read it."""
-    return f"{p:.1e}" if p < 0.001 else f"{p:.3f}"
 
 
 def _row(

@@ -120,13 +120,14 @@ def _section(table: Table) -> str:
 def _line(line: Line, table: Table) -> str:
     facts = f' data-group="{html.escape(line.group)}"' if line.group else ""
     facts += f' data-method="{html.escape(line.method)}"' if line.method else ""
+    facts += f' data-against="{html.escape(line.against)}"' if line.against else ""
     cells = "".join(_td(cell, head, table) for cell, head in zip(line.cells, table.heads, strict=True))
     return f"<tr{facts}><th>{html.escape(line.label)}</th>{cells}</tr>"
 
 
 def _td(cell: Cell, head: str, table: Table) -> str:
     mark = f' class="{cell.mark}"' if cell.mark else ""
-    value = "" if cell.value is None or math.isnan(cell.value) else f' data-value="{cell.value!r}"'
+    value = "" if cell.value is None or not math.isfinite(cell.value) else f' data-value="{cell.value!r}"'
     return f"<td{mark}{value}{_method(head, table)}>{html.escape(cell.text)}</td>"
 
 

@@ -51,7 +51,7 @@ def superiority(ours: np.ndarray, theirs: np.ndarray) -> float:
 def compare(ours: Sequence[np.ndarray], theirs: Sequence[np.ndarray]) -> Comparison:
     """Compare two methods by their gaps on the same problems; the signed-rank test is on logarithms of medians."""
     outcomes = [outcome(a, b) for a, b in zip(ours, theirs, strict=True)]
-    differences = np.asarray([_log_median(b) - _log_median(a) for a, b in zip(ours, theirs, strict=True)])
+    differences = np.asarray([decades(a, b) for a, b in zip(ours, theirs, strict=True)])
     differences = differences.round(9)  # equal ratios shall be ties, not ranked by rounding errors
     p, effect = signed_rank(differences)
     mean = float(np.mean([superiority(a, b) for a, b in zip(ours, theirs, strict=True)]))
@@ -105,5 +105,12 @@ def critical_difference(methods: int, problems: int) -> float:
     return float(quantile * np.sqrt(methods * (methods + 1) / (6 * problems)))
 
 
-def _log_median(gaps: np.ndarray) -> float:
+def decades(ours: np.ndarray, theirs: np.ndarray) -> float:
+    """By how many decades the median of their gaps is above ours; 0 when both have failed."""
+    a, b = log_median(ours), log_median(theirs)
+    return 0.0 if a == b else b - a
+
+
+def log_median(gaps: np.ndarray) -> float:
+    """The logarithm (base 10) of the median gap, floored at 1e-8."""
     return float(np.log10(max(np.median(gaps), 1e-8)))

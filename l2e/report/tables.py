@@ -23,12 +23,16 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """A row: its label, its cells, and for filters the group of problems or the method it is about."""
+    """A row: its label, its cells, and for filters the group of problems or the method it is about.
+
+    `against`: the method that this one is compared to, if it is.
+    """
 
     label: str
     cells: tuple[Cell, ...]
     group: str = ""
     method: str = ""
+    against: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,11 @@ def marked(texts: list[str], values: list[float], keys: list[tuple[str, ...]], l
     if len(known) > 1 and marks.count("best") < 2:
         marks = ["second" if value == known[1] else mark for value, mark in zip(values, marks, strict=True)]
     return [Cell(*parts) for parts in zip(texts, values, marks, keys, strict=True)]
+
+
+def p_text(p: float) -> str:
+    """A p-value as people read it."""
+    return f"{p:.1e}" if p < 0.001 else f"{p:.3f}"
 
 
 def markdown(table: Table) -> str:

@@ -32,6 +32,12 @@ EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
         ({"seeds": [-1]}, "from 0"),
         ({"timeout": -1}, "positive number of seconds"),
         ({"suite": "paper-bbob", "instances": [1, 2]}, "one instance per function"),
+        ({"ablation": {"ful": "de"}}, "did you mean full"),
+        ({"ablation": {"variants": {}}}, "must name the complete method"),
+        ({"ablation": {"full": "dee"}}, "did you mean de"),
+        ({"ablation": {"full": "de", "variants": {"without": "cmaes"}}}, "unknown method of the ablation 'cmaes'"),
+        ({"ablation": {"full": "de", "variants": ["de"]}}, "table of labels and methods"),
+        ({"ablation": "de"}, "must be a table"),
     ],
 )
 def test_mistakes_are_named(change, message) -> None:
@@ -92,7 +98,7 @@ def test_settings_of_a_method_are_part_of_its_key() -> None:
     assert other.specs[0].searcher != small.specs[0].searcher
 
 
-@pytest.mark.parametrize("name", ["smoke", "paper-bbob-10d", "paper-bbob-30d"])
+@pytest.mark.parametrize("name", ["smoke", "paper-bbob-10d", "paper-bbob-30d", "restarts"])
 def test_the_experiments_of_this_repository_are_readable(name) -> None:
     experiment = load_experiment(EXPERIMENTS / f"{name}.toml")
     assert experiment.name == name

@@ -153,13 +153,13 @@ document.querySelector("main").addEventListener("click", (event) => {
   const cell = event.target.closest("td");
   if (!cell || cell.classList.contains("grey")) return;
   const row = cell.parentNode, label = row.firstElementChild.textContent;
-  const method = cell.dataset.method ?? row.dataset.method;
+  const method = cell.dataset.method ?? row.dataset.method, against = row.dataset.against;
   const group = row.dataset.group, dimension = label.match(/(\d+)-D/);
   const problem = data.problems.find((p) => p.name === label);
   const problems = problem ? [problem] : data.problems.filter((p) => (!group || p.group === group) && (!dimension || p.dimension === Number(dimension[1])));
-  const keys = problems.flatMap((p) => p.cells[method]?.keys ?? []);
+  const keys = problems.flatMap((p) => [method, against].flatMap((m) => p.cells[m]?.keys ?? []));
   const [title, text, list] = by("sources").querySelectorAll("h2, p, pre");
-  title.textContent = `${method}: ${cell.textContent}`;
+  title.textContent = `${method}${against ? ` and ${against}` : ""}: ${cell.textContent}`;
   text.textContent = `${keys.length} records (${label}); keys as in records.jsonl, all cells in tables/sources.json:`;
   list.textContent = keys.join("\n");
   by("sources").showModal();
