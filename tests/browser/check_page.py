@@ -26,6 +26,9 @@ def made_report(folder: Path) -> Path:
     store = Store(folder / "store")
     store.open()
     store.append(contest())
+    store.note_experiment(
+        {"ablation": {"full": "good", "variants": {"without a part": "middle", "without all": "bad"}}}
+    )
     write_report(collect(store), folder / "report", figures=False)
     return folder / "report" / "index.html"
 
@@ -93,6 +96,31 @@ def check_sources(page: Page) -> None:
     page.run("document.getElementById('sources').close()")
 
 
+def check_ablation(page: Page) -> None:
+    if not shown(page, "#table-ablation"):  # only in reports of experiments that name a complete method
+        return
+    row = "#table-ablation tbody tr"
+    rows = shown(page, row)
+    assert rows == len(texts(page, f"{row} th")) > 2
+    page.run("document.querySelector('#table-ablation thead th:nth-child(3) button').click()")
+    differences = "#table-ablation tbody td:nth-child(3)[data-value]"
+    values = page.run(f"[...document.querySelectorAll({differences!r})].map((e) => Number(e.dataset.value))")
+    assert values == sorted(values)
+    page.run(f"document.querySelector('{row}[data-against] td:nth-child(3)').click()")
+    keys = page.run("document.querySelector('#sources pre').textContent").split()
+    title = page.run("document.querySelector('#sources h2').textContent")
+    page.run("document.getElementById('sources').close()")
+    assert keys
+    assert " and " in title  # the records of both methods are behind a difference
+    page.run("document.querySelector('.chip[data-kind=group]').click()")
+    hidden = page.run(
+        f"[...document.querySelectorAll('{row}')].filter((r) => r.dataset.group === data.groups[0]).length"
+    )
+    assert shown(page, row) == rows - hidden
+    page.run("document.querySelector('.chip[data-kind=group]').click()")
+    page.run("document.querySelector('#table-ablation thead th:nth-child(1) button').click()")
+
+
 def check_phone(page: Page, url: str) -> None:
     page.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=2, mobile=True)
     page.open(url)
@@ -116,7 +144,7 @@ def main() -> None:
         try:
             page.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
             page.open(url)
-            for check in (check_charts, check_sorting, check_filters, check_sources):
+            for check in (check_charts, check_sorting, check_filters, check_sources, check_ablation):
                 check(page)
                 print(f"ok: {check.__name__.removeprefix('check_')}")
             if len(sys.argv) > 2:

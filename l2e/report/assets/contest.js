@@ -44,7 +44,7 @@ function drawRanks() {
   const bars = found.cliques.map(([a, b]) => ({ type: "rect", x0: order[a][0] - 0.05, x1: order[b][0] + 0.05, y0: a - 0.35, y1: b + 0.35, fillcolor: "rgba(213,94,0,.13)", line: { width: 0 }, layer: "below" }));
   const trace = { x: order.map((o) => o[0]), y: names.map((_, i) => i), text: order.map((o) => o[0].toFixed(2)), mode: "markers+text", textposition: "middle right", marker: { size: 11, color: names.map((m) => look[m].color) }, hoverinfo: "text" };
   by("chart-ranks").style.height = `${110 + 24 * names.length}px`;
-  Plotly.react("chart-ranks", [trace], layout({ shapes: bars, xaxis: { title: { text: `mean rank (critical difference ${found.cd.toFixed(2)})` }, range: [0.7, names.length + (window.innerWidth < 800 ? 1.8 : 0.6)] }, yaxis: { autorange: "reversed", tickvals: names.map((_, i) => i), ticktext: names } }), config);
+  Plotly.react("chart-ranks", [trace], layout({ shapes: bars, xaxis: { title: { text: `mean rank${window.innerWidth < 800 ? "<br>" : " "}(critical difference ${found.cd.toFixed(2)})` }, range: [0.7, names.length + (window.innerWidth < 800 ? 1.8 : 0.6)] }, yaxis: { autorange: "reversed", tickvals: names.map((_, i) => i), ticktext: names } }), config);
 }
 
 function drawCPU() {
