@@ -4,12 +4,15 @@ import dataclasses
 import json
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from l2e import checkpoint
 from l2e._names import unknown
@@ -122,7 +125,7 @@ def load(name: str | os.PathLike[str]) -> AbstractOptimizer[Any]:
     found = card(name)
     facts = found.facts
     with jax.enable_x64(False):
-        like = found.table.build(facts["dimension"], facts["generations"], jax.random.key(0))
+        like = _blank(lambda: found.table.build(facts["dimension"], facts["generations"], jax.random.key(0)))
         stored = _cast(like, facts.get("stored", "float32"))
         return _cast(checkpoint.load_tree(found.path, stored), "float32")
 
@@ -143,7 +146,7 @@ def without_noise(name: str | os.PathLike[str]) -> AbstractOptimizer[Any]:
     facts, table = found.facts, dataclasses.replace(found.table, noise=False)
     weights = {jax.tree_util.keystr(where): leaf for where, leaf in jax.tree_util.tree_leaves_with_path(load(name))}
     with jax.enable_x64(False):
-        like = table.build(facts["dimension"], facts["generations"], jax.random.key(0))
+        like = _blank(lambda: table.build(facts["dimension"], facts["generations"], jax.random.key(0)))
     return jax.tree_util.tree_map_with_path(lambda where, leaf: weights[jax.tree_util.keystr(where)], like)
 
 
@@ -159,11 +162,24 @@ def ship(source: str | os.PathLike[str], target: Path, facts: dict[str, Any]) ->
     checkpoint.write_whole(target.with_suffix(".card.json"), (text + "\n").encode())
 
 
+def _blank(build: Callable[[], AbstractOptimizer[Any]]) -> AbstractOptimizer[Any]:
+    """What `build` makes, with zeros for weights: drawing first weights only to replace them would take seconds."""
+    others = []
+
+    def weights() -> Any:
+        arrays, rest = eqx.partition(build(), lambda leaf: isinstance(leaf, jax.Array))
+        others.append(rest)
+        return arrays
+
+    zeros = jax.tree.map(lambda shape: jnp.asarray(np.zeros(shape.shape, shape.dtype)), jax.eval_shape(weights))
+    return eqx.combine(zeros, others[0])
+
+
 def _cast(tree: Any, dtype: str) -> Any:
     """The tree with its weights, the JAX arrays of floats, in this dtype; numpy arrays are hyper-parameters."""
 
     def cast(leaf: Any) -> Any:
         is_weight = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jnp.floating)
-        return leaf.astype(jnp.dtype(dtype)) if is_weight else leaf
+        return jnp.asarray(np.asarray(leaf).astype(dtype)) if is_weight else leaf  # by numpy: nothing to compile
 
     return jax.tree.map(cast, tree)

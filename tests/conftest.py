@@ -22,3 +22,15 @@ def forget_compilations() -> Iterator[None]:
     if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
         jax.clear_caches()
         gc.collect()
+
+
+@pytest.fixture(scope="module")
+def quick_compilation() -> Iterator[None]:
+    """Few optimisations, for modules whose programs take longer to compile than to run: half the CPU time.
+
+    What is asserted stays the same; what is pinned to the bit, or timed, does not use it.
+    """
+    before = jax.config.values["jax_disable_most_optimizations"]
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", before)

@@ -5,7 +5,7 @@ Weights are float32 and so is all that is computed with them, whatever the preci
 
 import itertools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -38,9 +38,10 @@ class Numbers:
     """Uniform numbers between -1 and 1 from one draw, handed out in order: one small compilation for all weights."""
 
     def __init__(self, key: Key, count: int):
-        self.left = np.asarray(jax.random.uniform(key, (count,), WEIGHTS, -1, 1))
+        drawn = jax.random.uniform(key, (count,), WEIGHTS, -1, 1)
+        self.left = drawn if isinstance(drawn, jax.core.Tracer) else np.asarray(drawn)  # numpy's slices compile nothing
 
-    def take(self, *shape: int) -> np.ndarray:
+    def take(self, *shape: int) -> Any:
         """The next numbers, in this shape."""
         count = math.prod(shape)
         taken, self.left = self.left[:count], self.left[count:]

@@ -22,6 +22,8 @@ from l2e.meta.ppo import PPO, generalised_advantages, log_density
 from l2e.meta.train import Trainer
 from l2e.peers.controlled import AbstractActorCritic, AbstractScored, Judgement
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 KEY = jax.random.key(5)
 ROWS = 6
 DEVIATION = 0.3

@@ -10,6 +10,8 @@ from l2e._space import Box
 from l2e.peers._swarm_policy import FEATURES, LEAST_DEVIATION, MOST_DEVIATION, SwarmView
 from l2e.peers.gleet import GLEET
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 N, D, BUDGET = 12, 3, 120
 
 
@@ -29,11 +31,12 @@ def bowl(points):
 observe = eqx.filter_jit(lambda model, state, values: model.observe(state, values))
 act = eqx.filter_jit(lambda model, state, action: model.act(state, action))
 judge = eqx.filter_jit(lambda model, view: model.judge(view))
+started = eqx.filter_jit(lambda model, key: model.init(space(), key))
 
 
 def observed(model, batches, scale=1.0, offset=0.0):
     """The state and what is seen of it after some batches on a bowl."""
-    state, view = model.init(space(), jax.random.key(1)), None
+    state, view = started(model, jax.random.key(1)), None
     for batch in range(batches):
         state = act(model, state, jnp.full(N, 0.5)) if batch else state
         state, view = observe(model, state, scale * bowl(model.ask(state)) + offset)
@@ -77,7 +80,7 @@ def test_features_are_what_they_are_called(model) -> None:
     features = np.asarray(view.now)
     assert features.shape == (N, FEATURES)
     np.testing.assert_allclose(features[:, 0], values.argsort().argsort() / (N - 1), atol=1e-6)
-    first = np.asarray(bowl(model.ask(model.init(space(), jax.random.key(1)))))
+    first = np.asarray(bowl(model.ask(started(model, jax.random.key(1)))))
     scale = first.mean() - first.min()
     above, lost = (values - best_values.min()) / scale, (values - best_values) / scale
     np.testing.assert_allclose(features[:, 1], above / (1 + above), rtol=1e-3, atol=1e-5)
@@ -156,7 +159,7 @@ def test_failed_evaluations_poison_nothing(model) -> None:
     """A third of each batch fails and one batch as a whole, the first or a later one; or all of them."""
     some = (np.arange(N) + np.arange(4)[:, None]) % 3 == 0
     for failing in (some | (np.arange(4)[:, None] == 2), some | (np.arange(4)[:, None] == 0), np.ones((4, N), bool)):
-        state = model.init(space(), jax.random.key(5))
+        state = started(model, jax.random.key(5))
         for failed in failing:
             state, view = observe(model, state, jnp.where(failed, jnp.inf, bowl(model.ask(state))))
             judged = judge(model, view)

@@ -10,6 +10,8 @@ from l2e._space import Box
 from l2e.peers import glhf
 from l2e.peers.glhf import GLHF
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 N = 40
 value_tokens, similarities = jax.jit(glhf.value_tokens), jax.jit(glhf.similarities)
 
@@ -83,7 +85,7 @@ def test_gradients_reach_all_weights_through_the_choice(model) -> None:
 def test_the_same_weights_work_in_another_dimension(model) -> None:
     dimension = 7
     space = Box(jnp.full(dimension, -1.0), jnp.full(dimension, 3.0))
-    state = model.init(space, jax.random.key(0))
+    state = eqx.filter_jit(GLHF.init)(model, space, jax.random.key(0))
     for _ in range(2):
         points = model.ask(state)
         assert points.shape == (N, dimension)

@@ -11,6 +11,8 @@ from l2e.held_out import held_out
 from l2e.meta import RandomBBOBTasks
 from l2e.problems import PAPER_TRAIN
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 SHIPPED = {"b2opt-10d": 10, "b2opt-30d": 30, "glhf": None, "rnnopt-10d": 10, "rnnopt-30d": 30}
 
 

@@ -11,6 +11,8 @@ import pytest
 from l2e._space import Box
 from l2e.peers.rnnopt import RNNOPT, Statistics, _updated, score
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 D, UNITS, HORIZON = 3, 4, 5
 
 
