@@ -11,7 +11,6 @@ from l2e import models
 from l2e._names import unknown
 from l2e.contestant import AbstractContestant
 from l2e.optimizer import AbstractOptimizer
-from l2e.peers.controlled import AbstractControlled
 from l2e.problem import AbstractTraceableProblem
 
 Searcher: TypeAlias = "AbstractOptimizer | AbstractContestant"
@@ -220,6 +219,8 @@ def _model(name: str) -> Method:
     def build(dimension: int, budget: int, size: int | None) -> Searcher:
         if card.dimension not in (None, dimension):
             raise ValueError(f"model {name!r} works in {card.dimension} dimensions, not in {dimension}")
+        from l2e.peers.controlled import AbstractControlled
+
         _no_size(size, name)
         model = models.load(name)
         return model.with_budget(budget) if isinstance(model, AbstractControlled) else model

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -19,9 +19,10 @@ from l2e._names import unknown
 from l2e.checkpoint import CheckpointError
 from l2e.experts.weights import KIND
 from l2e.experts.weights import SHIPPED as DEFAULT_WEIGHTS
-from l2e.model_config import AbstractModelTable, OptimizerTable
 from l2e.optimizer import AbstractOptimizer
-from l2e.peer_config import table_of
+
+if TYPE_CHECKING:
+    from l2e.model_config import AbstractModelTable
 
 SHIPPED = Path(__file__).parent / "weights"
 BEST = "best.safetensors"
@@ -37,9 +38,9 @@ class Card:
     facts: dict[str, Any]
 
     @property
-    def table(self) -> AbstractModelTable:
+    def table(self) -> "AbstractModelTable":
         """The settings of the optimizer."""
-        return table_of(self.facts["optimizer"])
+        return _table(self.facts["optimizer"])
 
     @property
     def dimension(self) -> int | None:
@@ -102,7 +103,7 @@ def card(name: str | os.PathLike[str]) -> Card:
     if not isinstance(facts.get("optimizer"), dict):
         raise CheckpointError(f"{path} does not hold a trained model")
     try:
-        table = table_of(facts["optimizer"])
+        table = _table(facts["optimizer"])
     except (ValueError, TypeError) as error:
         raise CheckpointError(f"{path} holds a model that this version does not know: {error}") from error
     if facts.get("class") != table.made.__qualname__:
@@ -140,6 +141,8 @@ def untrained(name: str | os.PathLike[str]) -> AbstractOptimizer[Any]:
 
 def without_noise(name: str | os.PathLike[str]) -> AbstractOptimizer[Any]:
     """A trained L2E with its random term switched off: what the learned proposals do by themselves."""
+    from l2e.model_config import OptimizerTable
+
     found = card(name)
     if not isinstance(found.table, OptimizerTable):
         raise ValueError(f"only L2E has a random term to switch off; {found.name} is a {found.table.made.__qualname__}")
@@ -160,6 +163,13 @@ def ship(source: str | os.PathLike[str], target: Path, facts: dict[str, Any]) ->
     checkpoint.save_tree(target, _cast(load(source), "float16"), both)
     text = json.dumps(both, indent=1, sort_keys=True)
     checkpoint.write_whole(target.with_suffix(".card.json"), (text + "\n").encode())
+
+
+def _table(settings: dict[str, Any]) -> "AbstractModelTable":
+    """The table of some settings; only who asks for a model imports operators and peers."""
+    from l2e.peer_config import table_of
+
+    return table_of(settings)
 
 
 def _blank(build: Callable[[], AbstractOptimizer[Any]]) -> AbstractOptimizer[Any]:

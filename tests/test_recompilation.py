@@ -50,6 +50,8 @@ SCRIPT = """
 import logging, sys
 import l2e
 assert not sys.modules.get("matplotlib") and not sys.modules.get("plotly") and not sys.modules.get("cma")
+lazy = ("l2e.peers", "l2e.operators", "l2e.optimizers", "l2e.nn", "l2e.meta", "l2e.bench", "l2e.report")
+assert not [name for name in sys.modules if name.startswith(lazy)], "a method is imported when it is asked for"
 import jax
 assert jax.config.jax_compilation_cache_dir is None, "the cache is set at first use, not at import"
 events = []

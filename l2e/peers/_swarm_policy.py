@@ -11,6 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
 from l2e._types import Key, Values
@@ -39,7 +40,7 @@ class Numbers:
 
     def __init__(self, key: Key, count: int):
         drawn = jax.random.uniform(key, (count,), WEIGHTS, -1, 1)
-        self.left = drawn if isinstance(drawn, jax.core.Tracer) else np.asarray(drawn)  # numpy's slices compile nothing
+        self.left = drawn if isinstance(drawn, Tracer) else np.asarray(drawn)  # numpy's slices compile nothing
 
     def take(self, *shape: int) -> Any:
         """The next numbers, in this shape."""
