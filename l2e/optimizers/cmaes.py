@@ -206,7 +206,7 @@ class CMAES(AbstractOptimizer[CMAESState]):
                 path_sigma,
                 path_c,
                 state.generation + 1,
-                look(state.watch, ordered, state.schedule.population),
+                look(state.watch, ordered, state.schedule.population, d),
                 state.schedule.spent(state.schedule.population),
                 jnp.zeros((), bool),
             ),

@@ -1,5 +1,6 @@
 """CMA-ES: its constants, its invariances, its restarts, optima on the boundary."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +11,7 @@ from l2e import _runtime
 from l2e._space import box
 from l2e.optimizers._cma_rates import rates
 from l2e.optimizers._cma_restarts import first_run, next_run
+from l2e.optimizers._cma_stop import SAMPLES, fresh_watch, is_over, look, stride
 from l2e.optimizers.cmaes import CMAES
 from l2e.solve import Driver
 
@@ -152,6 +154,43 @@ def test_a_flat_function_ends_or_restarts() -> None:
     assert result.reason == "converged"
     assert result.nfev < 2000
     assert l2e.minimize(lambda x: 1.0, bounds=[(-5, 5)] * 3, method="cmaes-bipop", budget=3000, rng=0).nfev == 3000
+
+
+@jax.jit
+def ends_at(track: jax.Array, population: jax.Array) -> jax.Array:
+    """After how many generations a run in 30-D with these best values is over; their number if it is not."""
+    schedule = eqx.tree_at(lambda s: s.population, first_run(14, np.asarray(0.2)), population)
+    spread = jnp.where(jnp.arange(64) < population, jnp.linspace(0, 1, 64), jnp.inf)
+
+    def generation(watch, best):
+        watch = look(watch, best + spread, population, 30)
+        rest = (jnp.asarray(0.2), jnp.eye(30), jnp.ones(30), schedule)
+        return watch, is_over(watch, best + spread, *rest)
+
+    _, over = jax.lax.scan(generation, fresh_watch(30, 14, jnp.dtype(jnp.float64)), track)
+    return jnp.where(over.any(), jnp.argmax(over) + 1, track.shape[0])
+
+
+def test_stagnation_is_seen_after_the_window_of_the_population_and_not_before() -> None:
+    """A shorter window gave up f16 in 30-D: 100 + 100 d^1.5 / lambda is 1274 generations for 14, 357 for 64."""
+    noise = np.random.default_rng(0).normal(size=(12, 4000))
+    with _runtime.float64():
+        for population, window in ((14, 1274), (64, 357)):
+            spanned = SAMPLES * int(stride(jnp.asarray(population), 30))
+            assert window <= spanned < window + SAMPLES
+            ends = [int(ends_at(jnp.asarray(track), jnp.asarray(population))) for track in noise]
+            assert min(ends) >= spanned
+            assert np.median(ends) < 1.5 * spanned  # 12 tracks; without a trend each look ends a run at even odds or so
+        assert ends_at._cache_size() == 1  # type: ignore[attr-defined]
+
+
+def test_slow_progress_and_a_pause_are_not_stagnation() -> None:
+    steps = np.arange(4000)
+    noise = np.random.default_rng(1).normal(size=4000)
+    pause = np.where(steps < 700, 0.0, -0.05 * (steps - 700))
+    with _runtime.float64():
+        for track in (noise - 0.005 * steps, noise + pause):
+            assert int(ends_at(jnp.asarray(track), jnp.asarray(14))) == 4000
 
 
 @pytest.mark.parametrize("arguments", [{"population_size": 3}, {"population_size": 8, "max_population_size": 4}])
