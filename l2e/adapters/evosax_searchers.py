@@ -11,6 +11,7 @@ import numpy as np
 from l2e import _runtime
 from l2e._names import require, unknown
 from l2e._space import Box
+from l2e.adapters._evotf import with_kept_encodings
 from l2e.adapters._meter import NothingFiniteError, UnitMeter, quiet
 from l2e.contestant import AbstractContestant
 from l2e.evaluator import Evaluator
@@ -139,7 +140,8 @@ def _build(name: str, population_size: int, dimension: int) -> Any:
     """The algorithm, made once for each shape: evosax compiles anew for each object, equal or not."""
     with quiet("evosax", "flax", "jax"), _runtime.float64():
         algorithms = require("evosax.algorithms", "bench")
-        return getattr(algorithms, name)(population_size, jnp.zeros(dimension))
+        algorithm = getattr(algorithms, name)(population_size, jnp.zeros(dimension))
+        return with_kept_encodings(algorithm) if name == STRATEGIES["EvoTF"] else algorithm
 
 
 def _unit(points: np.ndarray) -> np.ndarray:
