@@ -11,12 +11,16 @@ import numpy as np
 
 from l2e._cma_defaults import Defaults, defaults
 from l2e.experts.residual import Change, Generation, Network, Residual
-from l2e.experts.run import HALF, Run, Steps
+from l2e.experts.run import HALF, Run, Steps, fold, mirror
 from l2e.experts.trust import Surrogate
 
 MAX_DEVIATION = 10.0 / 3
 SMALLEST = 4
 """The least population that a residual may ask for."""
+
+LEAST_ROOM = 0.3
+MAX_CONDITION = 1e7
+"""Of the factor: beyond, its numbers mean nothing (Hansen's tutorial stops where that of C is 1e14)."""
 
 RESIZE_BEYOND = 0.15
 """A population is kept while the wanted one is within this of it, relatively."""
@@ -45,6 +49,7 @@ class Evolution:
         self.surrogate = surrogate
         self.residual = None if network is None else Residual(network, len(mean))
         self.used = 0
+        self._generations = 0
         self.best_f = np.inf
         self.bests: list[float] = []  # of each lambda evaluations
         self.spreads: list[float] = []
@@ -69,6 +74,9 @@ class Evolution:
             wanted = max(round(self.planned * self.residual.population), min(self.planned, SMALLEST))
             if abs(wanted - self.population) > RESIZE_BEYOND * self.population:
                 self._set(wanted)
+        if (np.abs(self.mean) > HALF).any():  # its mirror image, with the distribution: nothing changes but the names
+            self.mean, backwards = fold(self.mean)
+            self.factor[backwards] *= -1
         z = run.rng.standard_normal((self.population, len(self.mean)))
         if self.surrogate is None:
             yield from self._plain(run, z)
@@ -92,8 +100,8 @@ class Evolution:
         if not surrogate.fit(run, self.mean, matrix, self.population):
             return (yield from self._plain(run, z))
         if surrogate.fresh:
-            z[0] = surrogate.minimiser()
-        points = self.mean + z @ matrix.T
+            z[0] = self._inside(surrogate.minimiser(), matrix)
+        points = mirror(self.mean + z @ matrix.T)
         values = surrogate.predict(points)
         order = np.argsort(values, kind="stable")
         if surrogate.fresh:  # the minimiser is always evaluated
@@ -102,7 +110,11 @@ class Evolution:
         chosen = order[: surrogate.evaluations(self.population, bonus)]
         record = run.best_f
         true = yield from run.evaluate(points[chosen])
+        if not np.isfinite(true).all() and len(chosen) < len(order):  # of failures the model knows nothing
+            rest = yield from run.evaluate(points[order[len(chosen) :]])
+            chosen, true = order, np.concatenate([true, rest])
         self._note(true)
+        surrogate.learn(values[chosen], true)
         values[chosen] = true
         confirmed = bool(true.min() < record)
         # the minimiser truly is the best ever seen
@@ -117,6 +129,15 @@ class Evolution:
             self.factor = self.factor @ ((axes * scale) @ axes.T)
             self.path = (axes / scale) @ (axes.T @ self.path)
         return None
+
+    def _inside(self, z: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+        """A step that ends where it leaves the cube, unless that would be soon: then its mirror image is as good."""
+        step = matrix @ z
+        out = np.abs(self.mean + step) > HALF
+        if not out.any():
+            return z
+        room = float(((np.copysign(HALF, step) - self.mean)[out] / step[out]).min())
+        return z * room if room > LEAST_ROOM else z
 
     def _update(
         self,
@@ -210,6 +231,9 @@ class Evolution:
         window = 10 + math.ceil(30 * len(self.mean) / self.population)
         largest = float((self.factor**2).sum(axis=1).max())
         if not (math.isfinite(self.sigma) and math.isfinite(largest)):
+            return "broken"
+        self._generations += 1
+        if self._generations % 10 == 0 and np.linalg.cond(self.factor) > MAX_CONDITION:
             return "broken"
         if self.sigma * math.sqrt(largest) < 1e-12 * self.first_sigma:
             return "converged"

@@ -10,6 +10,7 @@ POWERS = np.asarray([1.0, 0.5, 0.25])
 DIAGONAL_RIDGE, CROSS_RIDGE = 1e-7, 1e-6
 MAX_CROSS_DIMENSION = 24
 RADIUS = 1.82
+FAR = 1e8
 
 
 class Quadratic(NamedTuple):
@@ -20,7 +21,7 @@ class Quadratic(NamedTuple):
     hessian: np.ndarray
     power: float
     floor: float
-    full: bool  # cross terms were fitted from enough points
+    full: bool  # with cross terms
     minimiser: np.ndarray  # in the trust region
     fitted: np.ndarray  # predictions of the points used, on the scale of the fit
     values: np.ndarray
@@ -43,16 +44,30 @@ def terms_of(dimension: int) -> int:
     return (d + 1) * (d + 2) // 2 if d <= MAX_CROSS_DIMENSION else 2 * d + 1
 
 
-def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray) -> Quadratic | None:
+class Reach(NamedTuple):
+    """How far a fit looks: how many of the nearest points per coefficient, and where their weights fall off."""
+
+    points: float
+    width: float
+
+
+NEAR = Reach(1.4, 5.0)
+"""Follows the shape of the function where it bends: gets down fast."""
+
+WIDE = Reach(1.84, 13.0)
+"""Looks over ripples and noise."""
+
+
+def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Reach = WIDE) -> Quadratic | None:
     """Fit to the nearest points; the power of f that predicts left-out points best is used."""
     d = u.shape[1]
-    cross = d <= MAX_CROSS_DIMENSION
     terms = terms_of(d)
     distance = (u**2).sum(axis=1)
-    nearest = np.argsort(distance)[: int(1.84 * terms) + d + 2]
-    nearest = nearest[distance[nearest] < 1e4 * d]  # far points have nothing to say about here
+    nearest = np.argsort(distance)[: int(reach.points * terms) + d + 2]
+    nearest = nearest[distance[nearest] < FAR * d]  # beyond, rounding is all
     u, values, age, distance = u[nearest], values[nearest], age[nearest], distance[nearest]
     n = len(values)
+    cross = d <= MAX_CROSS_DIMENSION and n >= terms  # with fewer, cross terms would explain anything
     if n < d + 3:
         return None
     floor = float(values.min())
@@ -61,7 +76,7 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray) -> Quadrat
         return None
     rank = np.empty(n)
     rank[np.argsort(values)] = np.arange(n)
-    weights = (1 - 0.61 * rank / n) / (1 + distance / (13 * d))
+    weights = (1 - 0.61 * rank / n) / (1 + distance / (reach.width * d)) ** 2
     roots = np.sqrt(weights)[:, None]
     scaled = _design(u, cross) * roots
     solution, hat = _factor(scaled, _ridges(d, cross))
@@ -78,8 +93,7 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray) -> Quadrat
     fitted = (y - residual / roots)[:, best] * size
     squares, axes = np.linalg.eigh(hessian)
     minimiser = _within(linear, squares, axes, RADIUS * math.sqrt(d))
-    full = cross and n >= terms
-    return Quadratic(constant, linear, hessian, power, floor, full, minimiser, fitted, values, age, squares, axes)
+    return Quadratic(constant, linear, hessian, power, floor, cross, minimiser, fitted, values, age, squares, axes)
 
 
 def _design(u: np.ndarray, cross: bool) -> np.ndarray:

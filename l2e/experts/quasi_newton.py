@@ -5,6 +5,7 @@ The paper's guidance path exists in training only, where the gradient comes from
 where the surroundings of its minimum do not rise as its model says, and where it is slow.
 """
 
+import itertools
 from collections.abc import Generator
 from typing import TypeAlias
 
@@ -20,6 +21,7 @@ NOISE = 1e-4
 ARMIJO = 1e-4
 TRIALS = 9
 RUGGED = 0.2
+SUPERLINEAR = 0.3
 SLOW_FROM, SLOW_FROM_IN_DOUBT = 100, 60
 """Evaluations per dimension before it may be slow; on kinks, where its metric predicts badly, it is sooner."""
 
@@ -97,7 +99,7 @@ class QuasiNewton:
             return (yield from self._first(run, g))
         direction, decrement = self._newton(g, self._curvature.matrix())
         self.expected = decrement
-        if not self._probed and decrement < 1e-8 * (self.f_first - self.f):
+        if not self._probed and self._superlinear(decrement) and decrement < 1e-8 * (self.f_first - self.f):
             self._probed = True
             if (yield from self._is_rugged(run, g)):
                 return "rugged"
@@ -108,6 +110,11 @@ class QuasiNewton:
             return (yield from self._after_failure(run))
         yield from self._move(run, *found)
         return None
+
+    def _superlinear(self, decrement: float) -> bool:
+        """Whether gains fall as at a smooth minimum; at a kink what is left to gain never gets small."""
+        last = [*self.gains[-2:], decrement]
+        return all(after < SUPERLINEAR * before for before, after in itertools.pairwise(last))
 
     def _at_corner(self, g: np.ndarray) -> bool:
         return bool(((self.x >= HALF) & (g < 0) | (self.x <= -HALF) & (g > 0)).any())
@@ -207,7 +214,8 @@ class QuasiNewton:
         return self._verdict()
 
     def _verdict(self) -> str:
-        return "converged" if self.expected < 1e-7 * (self.f_first - self.f) else "stuck"
+        """At a minimum the model says that there is nothing to gain that numbers could show; elsewhere it is wrong."""
+        return "converged" if self.expected < max(1e-10 * abs(self.f), 1e-14 * (self.f_first - self.f)) else "stuck"
 
     def _is_rugged(self, run: Run, g: np.ndarray) -> Batches:
         """Whether the surroundings rise far less than the model of the minimum says."""

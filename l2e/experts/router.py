@@ -17,6 +17,7 @@ from l2e._cma_defaults import default_population
 from l2e.experts.evolution import Evolution
 from l2e.experts.handover import distribution
 from l2e.experts.probes import is_rugged_line, is_separable, pair_interactions, ruggedness
+from l2e.experts.quadratic import NEAR, WIDE
 from l2e.experts.quasi_newton import QuasiNewton
 from l2e.experts.residual import Network
 from l2e.experts.run import HALF, Run, Steps, finish
@@ -29,6 +30,8 @@ RUGGED_ABOVE = 1.7
 RUGGED_SHARE = 0.3
 ELSEWHERE_SHARE, ELSEWHERE_SHARE_RICH = 0.25, 0.4
 WEAK_INTERACTION = -1.4
+NEAR_BUDGET, RICH_BUDGET = 100, 500
+"""Evaluations per dimension."""
 
 
 class Router:
@@ -66,18 +69,18 @@ class Router:
         if reason == "converged" and self.global_ and run.remaining > 2 * d:
             newton = yield from self._elsewhere(run, newton)
         if newton is not None and reason in ("slow", "stuck", "converged") and _is_best(newton, run):
-            warm = self._take_over(newton)
-            if warm is not None and reason == "slow" and run.budget < 500 * d:
+            warm = self._take_over(run, newton)
+            if warm is not None and reason == "slow" and not _rich(run):
                 yield from self._evolve(run, warm)
             elif warm is not None:
                 yield from self._polish(run, warm, newton, doubt=reason == "converged")
         if reason in ("rugged", "converged"):
             run.forget()  # a minimum among several: look at the whole with fresh eyes
-            search = self._evolution(start, 0.2 * 2 * HALF, local=False)
+            search = self._evolution(run, start, 0.2 * 2 * HALF, local=False)
         else:  # also after a search with quasi-Newton's metric, which may have been the wrong one
-            search = self._evolution(run.best_x, 0.2 * 2 * HALF)
+            search = self._evolution(run, run.best_x, 0.2 * 2 * HALF)
         rugged = False
-        if self.global_ and run.budget >= 500 * d and run.remaining >= 300 * d:
+        if self.global_ and _rich(run) and run.remaining >= 300 * d:
             rugged = bool((yield from ruggedness(run)) > RUGGED_ABOVE)
         if not rugged:
             yield from self._evolve(run, search)
@@ -96,13 +99,13 @@ class Router:
                 return "slow"
         return reason
 
-    def _take_over(self, newton: QuasiNewton) -> Evolution | None:
+    def _take_over(self, run: Run, newton: QuasiNewton) -> Evolution | None:
         """An evolutionary search from where quasi-Newton is, with its metric."""
         known = distribution(newton)
         if known is None:
             return None
         sigma, factor = known
-        return self._evolution(newton.x, sigma, factor=factor)
+        return self._evolution(run, newton.x, sigma, factor=factor)
 
     def _polish(self, run: Run, search: Evolution, newton: QuasiNewton, doubt: bool) -> Steps:
         """Go on from where quasi-Newton stopped, as long as it pays.
@@ -137,7 +140,7 @@ class Router:
 
     def _elsewhere(self, run: Run, best: QuasiNewton | None) -> Generator[np.ndarray, np.ndarray, QuasiNewton | None]:
         """A smooth minimum was reached early: look for a better one from other starts; the search that found it."""
-        share = ELSEWHERE_SHARE_RICH if run.budget >= 500 * run.dimension else ELSEWHERE_SHARE
+        share = ELSEWHERE_SHARE_RICH if _rich(run) else ELSEWHERE_SHARE
         limit = run.used + share * run.remaining
         while run.used < limit:
             x = run.rng.uniform(-HALF, HALF, run.dimension)
@@ -151,10 +154,20 @@ class Router:
         return best
 
     def _evolution(
-        self, mean: np.ndarray, sigma: float, times: int = 1, factor: np.ndarray | None = None, local: bool = True
+        self,
+        run: Run,
+        mean: np.ndarray,
+        sigma: float,
+        times: int = 1,
+        factor: np.ndarray | None = None,
+        local: bool = True,
     ) -> Evolution:
-        """`local`: down from one place, for which the residual was trained, and not a choice among many minima."""
-        surrogate = Surrogate() if self.surrogate else None
+        """`local`: down from one place, for which the residual was trained, and not a choice among many minima.
+
+        With little to spend its models look near, with more over ripples, with much they are trusted with caution.
+        """
+        reach = NEAR if run.budget <= NEAR_BUDGET * run.dimension else WIDE
+        surrogate = Surrogate(reach, cautious=_rich(run)) if self.surrogate else None
         network = self.network if local else None
         return Evolution(mean, sigma, times * default_population(len(mean)), surrogate, factor, network)
 
@@ -166,7 +179,7 @@ class Router:
             reason = yield from search.step(run)
             if reason is not None:
                 return reason
-            much = self.global_ and run.budget >= 500 * d and run.used > 0.3 * run.budget and run.remaining >= 100 * d
+            much = self.global_ and _rich(run) and run.used > 0.3 * run.budget and run.remaining >= 100 * d
             if much and len(search.bests) > 2 * window and _stagnates(search, window):
                 return "stagnates"
 
@@ -175,16 +188,22 @@ class Router:
         d, left = run.dimension, run.remaining
         if left < 60 * d or not self.global_:
             if left < 30 * d and self.global_:
-                search = self._evolution(run.best_x, 0.02 * 2 * HALF)
+                search = self._evolution(run, run.best_x, 0.02 * 2 * HALF)
             else:
                 run.forget()
-                search = self._evolution(run.rng.uniform(-HALF, HALF, d), 0.4 * HALF, times=2, local=False)
+                anywhere = run.rng.uniform(-HALF, HALF, d)
+                search = self._evolution(run, anywhere, 0.4 * HALF, times=2, local=False)
             return (yield from finish(search, run))
         interactions = yield from pair_interactions(run)
         weak = float(np.mean(np.log10(interactions + 1e-6))) < WEAK_INTERACTION
         left = run.remaining
         expert = Shade(d, left, run.best_x, run.best_f) if weak else Shrinking(d, left, run.rng)
         return (yield from finish(expert, run))
+
+
+def _rich(run: Run) -> bool:
+    """Whether the budget allows to look at the whole cube."""
+    return run.budget >= RICH_BUDGET * run.dimension
 
 
 def _is_best(newton: QuasiNewton, run: Run) -> bool:

@@ -53,11 +53,11 @@ class Run:
     def evaluate(self, points: np.ndarray, remember: bool = True) -> Batches:
         """Have a batch evaluated at its mirror image inside the cube; failed evaluations are `+inf`.
 
-        Points outside are remembered where they were asked, so that models see the folded function. Points of finite
-        differences are better not remembered: a cluster of them outweighs all else in a fit.
+        They are remembered where they were evaluated: the folded function has kinks that no model fits. Points of
+        finite differences are better not remembered: a cluster of them outweighs all else in a fit.
         """
-        batch = np.atleast_2d(points)
-        values = np.asarray((yield mirror(batch)), dtype=np.float64)
+        batch = mirror(np.atleast_2d(points))
+        values = np.asarray((yield batch), dtype=np.float64)
         values = np.where(np.isfinite(values), values, np.inf)
         self.used += len(batch)
         if remember:
@@ -67,7 +67,7 @@ class Run:
             self._remembered += len(batch)
         first = int(np.argmin(values)) if len(values) else 0
         if len(values) and values[first] < self.best_f:
-            self.best_f, self.best_x = float(values[first]), mirror(batch[first]).copy()
+            self.best_f, self.best_x = float(values[first]), batch[first].copy()
         return values
 
     def forget(self) -> None:
@@ -100,8 +100,12 @@ def finish(expert: Expert, run: Run, limit: float = np.inf) -> Steps:
 
 def mirror(points: np.ndarray) -> np.ndarray:
     """Fold the whole space onto the cube by reflection at its faces."""
-    if (np.abs(points) <= HALF).all():
-        return points
+    return points if (np.abs(points) <= HALF).all() else fold(points)[0]
+
+
+def fold(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mirror images inside the cube, and which coordinates run backwards there."""
     period = 4 * HALF
     shifted = np.mod(points + HALF, period)
-    return np.clip(np.where(shifted > 2 * HALF, period - shifted, shifted) - HALF, -HALF, HALF)
+    backwards = shifted > 2 * HALF
+    return np.clip(np.where(backwards, period - shifted, shifted) - HALF, -HALF, HALF), backwards

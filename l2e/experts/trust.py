@@ -1,20 +1,24 @@
 """The gate of the method at inference: a fitted quadratic replaces evaluations as far as it has earned trust.
 
-Trust is Kendall's tau between true and fitted values of the latest evaluations, smoothed. (Left-out instead of fitted
-values are the more honest measure, and the worse one: they trust too late to help a small budget.)
+Trust is Kendall's tau between true and fitted values of the latest evaluations, smoothed. That is bold: the model has
+seen these values. With little to spend boldness pays (left-out values trust too late); with much it ends in the wrong
+minimum, and a cautious gate does not trust much more than predictions made beforehand have earned.
 """
 
 import math
 
 import numpy as np
 
-from l2e.experts.quadratic import MAX_CROSS_DIMENSION, Quadratic, fit_quadratic, terms_of
+from l2e.experts.quadratic import MAX_CROSS_DIMENSION, WIDE, Quadratic, Reach, fit_quadratic, terms_of
 from l2e.experts.run import Run
 
 SMOOTHING = 0.7
 NONE_BELOW, FULL_ABOVE = 0.36, 0.92
+LEAST = 2
 GIVE_UP_BELOW = 0.25
 SHAPE_ABOVE = 0.5
+FEWEST, KEPT, MARGIN = 6, 60, 0.15
+"""Of predictions made beforehand: with how many they count, how many are kept, how much more is trusted."""
 
 
 def spacing(dimension: int) -> float:
@@ -27,9 +31,13 @@ class Surrogate:
     """Fits, judges and applies the quadratic model of one evolutionary search.
 
     The model lives in the whitened frame u = (sigma M)^-1 (x - m) of the distribution at the time of its fit.
+
+    **Arguments:** `reach`: how far a fit looks; `cautious`: whether predictions made beforehand bound the trust.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reach: Reach = WIDE, cautious: bool = False) -> None:
+        self.reach, self.cautious = reach, cautious
+        self._predicted: list[tuple[float, float]] = []  # and what then was true
         self.tau = 0.0
         self.model: Quadratic | None = None
         self.fresh = False  # the model was fitted for this generation
@@ -54,7 +62,7 @@ class Surrogate:
             inverse = np.linalg.inv(matrix)
         except np.linalg.LinAlgError:
             return False
-        model = fit_quadratic((points - mean) @ inverse.T, values, age)
+        model = fit_quadratic((points - mean) @ inverse.T, values, age, self.reach)
         if model is None:
             return False
         self.model, self._mean, self._inverse = model, mean.copy(), inverse
@@ -65,6 +73,9 @@ class Surrogate:
     def _judge(self, model: Quadratic, population: int, enough: bool) -> None:
         latest = np.argsort(model.age)[: max(population, 12)]
         tau = kendall(model.fitted[latest], model.values[latest])
+        if self.cautious and len(self._predicted) >= FEWEST:
+            before, after = np.asarray(self._predicted[-len(latest) :]).T
+            tau = min(tau, kendall(before, after) + MARGIN)
         self.tau = SMOOTHING * self.tau + (1 - SMOOTHING) * tau
         if enough and max(self.tau, tau) < GIVE_UP_BELOW:
             self._rest, self._next_rest = self._next_rest, min(2 * self._next_rest, 64)
@@ -79,10 +90,15 @@ class Surrogate:
         assert self.model is not None
         return self.model.value((points - self._mean) @ self._inverse.T)
 
+    def learn(self, predicted: np.ndarray, true: np.ndarray) -> None:
+        """What it had predicted, and what turned out."""
+        if self.cautious:
+            self._predicted = [*self._predicted, *zip(predicted.tolist(), true.tolist(), strict=True)][-KEPT:]
+
     def evaluations(self, population: int, bonus: float = 0.0) -> int:
         """How many of a generation are truly evaluated; a residual may add a bonus to the trust that was earned."""
         earned = min(max((self.tau + bonus - NONE_BELOW) / (FULL_ABOVE - NONE_BELOW), 0.0), 1.0)
-        return max(1, round(population + (1 - population) * earned))
+        return max(min(LEAST, population), round(population + (1 - population) * earned))
 
     def shape(self) -> tuple[np.ndarray, np.ndarray] | None:
         """Axes and factors that turn the frame towards the inverse root of the Hessian, as far as it is trusted."""

@@ -78,3 +78,24 @@ def test_secants_explain_a_quadratic_after_enough_steps():
     s = rng.standard_normal(4)
     assert np.linalg.norm(curvature.matrix() @ s - hessian @ s) < 1e-2 * np.linalg.norm(hessian @ s)
     assert np.linalg.eigvalsh(curvature.matrix())[0] > 0
+
+
+def test_a_model_that_still_expects_gains_has_not_converged():
+    """Where curvature changes at every scale, a failed line search is no minimum, however much was gained before."""
+    turn, scale = rotation(8, 3), np.logspace(0, 6, 8)
+
+    def wavy(x):
+        y = turn @ (x - 1.5)
+        return float((y * np.exp(0.08 * np.sin(9 * np.log(np.abs(y) + 1e-30)))) ** 2 @ scale)
+
+    reason, run = newton_from(np.zeros(8), wavy, 3000)
+    assert run.best_f > 1e-12
+    assert reason == "stuck"
+
+
+@pytest.mark.parametrize("power", [1.2, 1.4, 1.6])
+def test_a_sum_of_small_powers_is_not_left_as_rugged(power):
+    """Values rise less than the curvature at the minimum says; but gains there do not fall as at a smooth one."""
+    turn = rotation(5, 4)
+    _, run = newton_from(np.zeros(5), lambda x: float((np.abs(turn @ (x - 2.2)) ** power).sum()), 1000)
+    assert run.best_f < 1e-8

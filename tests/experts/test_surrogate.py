@@ -5,7 +5,7 @@ from searching import drive, fresh_run, rotation
 
 from l2e._cma_defaults import default_population
 from l2e.experts.evolution import Evolution
-from l2e.experts.quadratic import _within, fit_quadratic
+from l2e.experts.quadratic import Reach, _within, fit_quadratic
 from l2e.experts.run import finish
 from l2e.experts.trust import Surrogate, kendall
 
@@ -95,3 +95,81 @@ def test_failed_points_never_pull_and_all_failed_generations_move_on():
     search = Evolution(np.full(3, -4.0), 2.0, 8)
     drive(finish(search, run), lambda x: float(((x - 4) ** 2).sum()) if (x > 2).all() else np.nan, 900)
     assert run.best_f < 1e-3
+
+
+def test_a_quadratic_is_known_after_as_many_points_as_it_has_coefficients():
+    """Samples of the first generations fall outside of the cube: they are remembered where they were evaluated."""
+    d = 8
+    turn, scale = rotation(d, 6), np.logspace(0, 5, d)
+    optimum = np.linspace(-4, 4, d)
+    run = fresh_run(d, 25 * d)
+    search = Evolution(np.zeros(d), 2.0, default_population(d), Surrogate())
+    drive(finish(search, run), lambda x: float((turn @ (x - optimum)) ** 2 @ scale) + 50, run.budget)
+    points, _, _ = run.memory()
+    assert (np.abs(points) <= 5).all()
+    assert run.best_f - 50 < 1e-8
+
+
+def test_a_fit_has_cross_terms_only_from_enough_points():
+    u = np.random.default_rng(0).standard_normal((40, 3))
+    few, many = fit_quadratic(u[:9], quadratic(u[:9]), np.arange(9)), fit_quadratic(u, quadratic(u), np.arange(40))
+    assert few is not None
+    assert many is not None
+    assert not few.full
+    assert many.full
+    np.testing.assert_array_equal(few.hessian, np.diag(np.diagonal(few.hessian)))
+
+
+def test_a_near_fit_follows_what_is_near():
+    rng = np.random.default_rng(0)
+    u = np.concatenate([rng.standard_normal((60, 2)), 6 * rng.standard_normal((60, 2))])
+    values = (u**2).sum(axis=1) + 0.02 * (u**2).sum(axis=1) ** 2
+    near, wide = (fit_quadratic(u, values, np.arange(120), reach) for reach in (Reach(20, 0.5), Reach(20, 50.0)))
+    assert near is not None
+    assert wide is not None
+    here = 0.3 * rng.standard_normal((50, 2))
+    true = (here**2).sum(axis=1) + 0.02 * (here**2).sum(axis=1) ** 2
+    assert np.abs(near.value(here) - true).mean() < 0.5 * np.abs(wide.value(here) - true).mean()
+
+
+def test_a_mean_outside_is_folded_with_its_distribution():
+    """The mirror images of all samples stay what they were."""
+    factor = rotation(3, 1) * [1.0, 0.5, 2.0]
+    asked = []
+    for mean, signs in (([4.0, -6.5, 17.0], [1.0, 1.0, 1.0]), ([4.0, -3.5, -3.0], [1.0, -1.0, 1.0])):
+        run = fresh_run(3, 100)
+        drive(run.evaluate(np.zeros(3)), lambda x: 1.0, 1)
+        search = Evolution(np.asarray(mean), 0.7, 6, factor=np.asarray(signs)[:, None] * factor)
+        points = []
+        drive(search.step(run), lambda x, points=points: points.append(x) or float(x @ x), 100)
+        asked.append(np.stack(points))
+    np.testing.assert_allclose(asked[0], asked[1], atol=1e-12)
+
+
+def test_of_failures_the_model_knows_nothing():
+    """A generation in which a chosen point failed is evaluated whole: half of the cube has no values here."""
+    run = fresh_run(3, 400)
+    search = Evolution(np.ones(3), 1.0, 8, Surrogate())
+    drive(finish(search, run), lambda x: np.nan if x[0] < 0.5 else float(x @ x), run.budget)
+    assert run.best_f < 0.255  # at the edge, where the model would go on
+
+
+def test_a_cautious_gate_trusts_predictions_made_beforehand():
+    """Overfitted values agree with what they were fitted to; what had been predicted did not."""
+
+    def trust(cautious):
+        rng = np.random.default_rng(0)
+        run = fresh_run(4, 600)
+        surrogate = Surrogate(cautious=cautious)
+        search = Evolution(np.zeros(4), 1.0, 8, surrogate)
+        seen = []
+
+        def watched():
+            while True:
+                seen.append(surrogate.tau)
+                yield from search.step(run)
+
+        drive(watched(), lambda x: float(rng.standard_normal()), 300)
+        return np.mean(seen[10:])
+
+    assert trust(True) < trust(False) - 0.05
