@@ -130,6 +130,12 @@ def _evosax(algorithm: str, summary: str) -> Method:
     return _adapter("evosax_searchers:EvosaxES", "bench", f"{summary}, evosax's weights", algorithm=algorithm)
 
 
+def _without(part: str, summary: str) -> Method:
+    """The default method with one of its parts switched off, for comparisons; `part` is a field of `Portfolio`."""
+    name = f"l2e-without-{part.removesuffix('_search')}"
+    return Method(f"l2e without {summary}", _portfolio(name, **{part: False}), native=False, program=True)
+
+
 def _portfolio(name: str, **fields: Any) -> Callable[[int, int, int | None], Searcher]:
     def build(dimension: int, budget: int, size: int | None) -> Searcher:
         from l2e.experts.portfolio import Portfolio
@@ -159,6 +165,10 @@ METHODS: dict[str, Method] = {
         native=False,
         program=True,
     ),
+    "l2e-without-numerical": _without("numerical", "quasi-Newton"),
+    "l2e-without-surrogate": _without("surrogate", "the fitted quadratic in its evolutionary searches"),
+    "l2e-without-separable": _without("separable", "coordinate-wise search"),
+    "l2e-without-global": _without("global_search", "other starts and global experts"),
     "random-search": Method("uniform random points", _random_search),
     "de": Method("differential evolution, rand/1/bin", _de("rand/1/bin")),
     "de-pbest": Method("differential evolution, current-to-pbest/1/bin", _de("current-to-pbest/1/bin")),

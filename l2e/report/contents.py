@@ -11,7 +11,7 @@ from l2e.report.ablation_table import ablation_tables
 from l2e.report.collection import Results
 from l2e.report.published import published
 from l2e.report.tables import Cell, Line, Table, marked, p_text
-from l2e.report.targets import reached, shown_budgets
+from l2e.report.targets import BUDGETS, reached, shown_budgets
 
 GAPS = "f - f* at the end of the budget; at or below 1e-8 counts as solved."
 
@@ -133,9 +133,11 @@ def shares(results: Results) -> Table:
                 keys = [tuple(run.key for run in runs) for runs in chosen]
                 label, of_group = f"{dimension}-D, {group}, {budget} D", "" if group == "all" else group
                 lines.append(Line(label, tuple(marked(texts, values, keys, largest=True)), of_group))
+    least = shown_budgets(results.runs)[0]
+    multiples = "50, 200, 1000 or 2000" if least in BUDGETS else str(least)
     note = (
-        "Share of the 51 targets f* + 10^2, ..., f* + 10^-8, over all runs, that are reached within 50, 200, 1000 or "
-        "2000 evaluations per dimension, by group of functions. Larger is better."
+        f"Share of the 51 targets f* + 10^2, ..., f* + 10^-8, over all runs, that are reached within {multiples} "
+        "evaluations per dimension, by group of functions. Larger is better."
     )
     return Table("shares", "Targets reached", note, "where", results.methods, tuple(lines), columns_are_methods=True)
 

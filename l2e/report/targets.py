@@ -39,6 +39,6 @@ def axis(runs: Sequence[Run], points: int = 60) -> np.ndarray:
 
 
 def shown_budgets(runs: Sequence[Run]) -> list[int]:
-    """Those of `BUDGETS` that the runs had."""
+    """Those of `BUDGETS` that the runs had; what they had, if that was less."""
     largest = max(run.budget / run.dimension for run in runs)
-    return [budget for budget in BUDGETS if budget <= largest]
+    return [budget for budget in BUDGETS if budget <= largest] or [max(int(largest), 1)]

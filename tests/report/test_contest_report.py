@@ -1,6 +1,7 @@
 """Reports of a contest: each number is the one in the records, and says which."""
 
 import csv
+import dataclasses
 import json
 from pathlib import Path
 
@@ -10,10 +11,10 @@ from made_records import contest, made
 
 from l2e.bench.store import Store
 from l2e.report.collection import Results, collect
-from l2e.report.contents import all_tables
+from l2e.report.contents import all_tables, shares
 from l2e.report.published import published
 from l2e.report.records import GAP_FLOOR
-from l2e.report.targets import TARGETS, hits, reached
+from l2e.report.targets import TARGETS, hits, reached, shown_budgets
 from l2e.report.write import write_report
 
 
@@ -142,3 +143,11 @@ def _check_sources(folder: Path, results: Results) -> None:
             assert keys == list(results.keys((row[0],), (head,)))
             if text != "nan":
                 assert float(text) == np.median(results.gaps(row[0], head))
+
+
+def test_budgets_below_the_usual_ones_are_shown_as_they_are(results) -> None:
+    small = [dataclasses.replace(run, budget=20 * run.dimension) for run in results.runs]
+    assert shown_budgets(small) == [20]
+    table = shares(dataclasses.replace(results, runs=tuple(small), cells={}))
+    assert table.lines
+    assert "within 20 evaluations" in table.note
