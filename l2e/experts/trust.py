@@ -91,9 +91,10 @@ class Surrogate:
         return self.model.value((points - self._mean) @ self._inverse.T)
 
     def learn(self, predicted: np.ndarray, true: np.ndarray) -> None:
-        """What it had predicted, and what turned out."""
+        """What it had predicted, and what turned out; failures are no values."""
         if self.cautious:
-            self._predicted = [*self._predicted, *zip(predicted.tolist(), true.tolist(), strict=True)][-KEPT:]
+            pairs = zip(predicted.tolist(), true.tolist(), strict=True)
+            self._predicted = [*self._predicted, *(pair for pair in pairs if math.isfinite(pair[1]))][-KEPT:]
 
     def evaluations(self, population: int, bonus: float = 0.0) -> int:
         """How many of a generation are truly evaluated; a residual may add a bonus to the trust that was earned."""

@@ -173,3 +173,14 @@ def test_a_cautious_gate_trusts_predictions_made_beforehand():
         return np.mean(seen[10:])
 
     assert trust(True) < trust(False) - 0.05
+
+
+def test_failures_do_not_count_among_predictions():
+    surrogate = Surrogate(cautious=True)
+    surrogate.learn(np.asarray([1.0, 2.0, 3.0]), np.asarray([1.5, np.inf, 0.5]))
+    assert surrogate._predicted == [(1.0, 1.5), (3.0, 0.5)]
+    run = fresh_run(3, 3000)
+    search = Evolution(np.ones(3), 1.0, 8, Surrogate(cautious=True))
+    drive(finish(search, run), lambda x: np.nan if x[0] < 0.5 else float(x @ x), run.budget)
+    assert run.best_f < 0.251
+    assert np.isfinite(search.surrogate.tau)

@@ -159,7 +159,7 @@ def test_a_trained_folder_is_a_method(tmp_path):
     save_weights(tmp_path / "run" / BEST, weights, checkpoint.load_facts(tmp_path / "run" / BEST))
 
     def values(method):
-        return l2e.minimize(kink, bounds=[(-4, 5)] * 3, budget=240, method=method, rng=0).fun
+        return l2e.minimize(kink, bounds=[(-4, 5)] * 3, budget=400, method=method, rng=0).fun
 
     assert catalog.method(str(tmp_path / "run")).program
     assert values(str(tmp_path / "run")) == values(Portfolio(learned=True, weights=str(tmp_path / "run" / BEST)))
