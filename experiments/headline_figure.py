@@ -12,7 +12,7 @@ from l2e.bench.store import read_store
 from l2e.report.collection import collect
 from l2e.report.figures import _pyplot
 from l2e.report.look import looks
-from l2e.report.targets import axis, reached
+from l2e.report.targets import BUDGETS, axis, reached
 
 METHODS = {
     "l2e": "l2e",
@@ -21,7 +21,6 @@ METHODS = {
     "pycma-bipop": "BIPOP-CMA-ES",
     "minion-lshade": "L-SHADE",
 }
-BUDGETS = (50, 200, 1000, 2000)
 
 
 def main() -> None:

@@ -7,11 +7,11 @@ The numbers of the card are those of `experiments/trained_minus_untrained.py`, o
 
 import argparse
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from trained_minus_untrained import difference
 
 from l2e import checkpoint
 from l2e.experts.weights import SHIPPED, load_network, save_weights
@@ -26,12 +26,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("run", type=Path, help="folder of the training, or a weights file")
     parser.add_argument("--commit", required=True, help="commit at which it was trained")
+    parser.add_argument("--measured-at", help="commit at which it was measured, if that is another")
     parser.add_argument("--measured", type=Path, nargs="+", default=[], help="JSON files of trained minus untrained")
     arguments = parser.parse_args()
     path = find(arguments.run)
     measured = {file.stem: summary(json.loads(file.with_suffix(".json").read_text())) for file in arguments.measured}
     command = "l2e train experiments/train/l2e.toml --out runs/l2e"  # as anybody would run it again
     given = {"commit": arguments.commit, "command": command, "trained_minus_untrained": measured}
+    given["measured_at"] = arguments.measured_at or arguments.commit
     facts = {**checkpoint.load_facts(path), **given}
     save_weights(SHIPPED, load_network(path).weights, facts)
     text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
@@ -48,11 +50,11 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for dimension, budget in sorted({(row["dimension"], row["budget"]) for row in rows}):
         here = [row for row in rows if (row["dimension"], row["budget"]) == (dimension, budget)]
-        gains = np.asarray([row["trained"] - row["untrained"] for row in here])
+        mean, error = difference(here)
         found[f"{dimension}-D, {budget} D"] = {
             "untrained": round(float(np.mean([row["untrained"] for row in here])), 4),
-            "difference": round(float(gains.mean()), 4),
-            "error": round(float(gains.std(ddof=1) / math.sqrt(len(gains))), 4),
+            "difference": round(mean, 4),
+            "error": round(error, 4),
             "problems": len(here),
         }
     return found

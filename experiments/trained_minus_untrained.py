@@ -87,7 +87,7 @@ def table(rows: list[dict[str, Any]], title: str) -> str:
         "|---|" + "---|" * len(budgets),
     ]
     for function in sorted({r["function"] for r in rows}):
-        cells = [_difference([r for r in rows if r["function"] == function and r["budget"] == b]) for b in budgets]
+        cells = [difference([r for r in rows if r["function"] == function and r["budget"] == b]) for b in budgets]
         lines.append(f"| f{function} |" + "".join(f" {mean:+.3f} ± {error:.3f} |" for mean, error in cells))
     return "\n".join(lines) + "\n"
 
@@ -96,14 +96,15 @@ def _of(rows: list[dict[str, Any]], dimension: int | None, budget: int) -> list[
     return [r for r in rows if r["budget"] == budget and dimension in (None, r["dimension"])]
 
 
-def _difference(rows: list[dict[str, Any]]) -> tuple[float, float]:
+def difference(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    """The mean of trained minus untrained, and its standard error."""
     gains = np.asarray([r["trained"] - r["untrained"] for r in rows])
     return float(gains.mean()), float(gains.std(ddof=1) / math.sqrt(len(gains))) if len(gains) > 1 else math.nan
 
 
 def _line(rows: list[dict[str, Any]], name: str) -> str:
     before, after = (np.mean([r[key] for r in rows]) for key in ("untrained", "trained"))
-    mean, error = _difference(rows)
+    mean, error = difference(rows)
     return f"| {name} | {before:.4f} | {after:.4f} | {mean:+.4f} | {error:.4f} | {len(rows)} |"
 
 

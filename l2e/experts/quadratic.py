@@ -147,7 +147,7 @@ def _unpack(coefficients: np.ndarray, d: int, cross: bool) -> tuple[float, np.nd
 
 
 def _within(linear: np.ndarray, squares: np.ndarray, axes: np.ndarray, radius: float) -> np.ndarray:
-    """The same from the eigenvalues and eigenvectors of H.
+    """The minimiser of b.u + u'Hu/2 in |u| <= radius, from the eigenvalues and eigenvectors of H.
 
     The multiplier m solves |b / (h + m)| = radius: Newton's method on 1 / |.|, which is nearly linear in m, kept inside
     a bracket (Conn, Gould, Toint: Trust-region methods, 2000, 7.3). Plain numbers: the vectors are short.
