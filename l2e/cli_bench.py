@@ -28,7 +28,7 @@ def bench(
       l2e bench experiments/paper-bbob-10d.toml --out runs/bbob-10d --methods de,my_module:my_method --seeds 3
 
     Args:
-        path: The experiment: suite, methods, seeds, budget (see experiments/smoke.toml).
+        path: The experiment: suite, methods, seeds, budget, disturbances (see experiments/smoke.toml).
         out: Folder of the records; several commands may work on one at the same time.
         workers: Number of worker processes; one per core if not given.
         methods: Instead of those in the file.

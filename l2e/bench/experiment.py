@@ -5,7 +5,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from l2e import catalog
 from l2e._names import unknown
+from l2e.bench.disturbance import Disturbance, parse_disturbance
 from l2e.bench.suite import Instance, instances
 
 
@@ -37,6 +39,7 @@ class Experiment:
     - `reference`: the method that others are tested against in reports; the first one if not given.
     - `published`: the suite's name in the published tables that a report may show beside the measured ones.
     - `ablation`: which method is complete and which ones lack something of it; a report then has an ablation table.
+    - `disturb`: what is put between problems and methods: noise, rounding, a random start. Scores are of true values.
     """
 
     name: str
@@ -53,6 +56,7 @@ class Experiment:
     reference: str | None = None
     published: str | None = None
     ablation: AblationTable | None = None
+    disturb: Disturbance | None = None
 
     def __post_init__(self) -> None:
         if (self.budget is None) == (self.budget_per_dimension is None):
@@ -66,6 +70,8 @@ class Experiment:
         for what in ("dimensions", "instances", "seeds"):
             if not getattr(self, what):
                 raise ValueError(f"{what} is empty: name at least one")
+        if self.disturb is not None and self.published is not None:
+            raise ValueError("published numbers are of undisturbed problems; leave published or disturb out")
 
     def budget_of(self, dimension: int) -> int:
         """Evaluations per run in this dimension."""
@@ -73,7 +79,14 @@ class Experiment:
 
     def problems(self) -> list[Instance]:
         """All problems, in order."""
-        return instances(self.suite, self.functions, self.dimensions, self.instances)
+        found = instances(self.suite, self.functions, self.dimensions, self.instances)
+        if self.disturb is not None and self.disturb.needs_optimum:
+            for instance in found:
+                if getattr(catalog.problem(instance.problem), "optimum", None) is None:
+                    raise ValueError(
+                        f"noise and digits of disturb need an optimum; that of {instance.problem} is unknown"
+                    )
+        return found
 
     def but(self, methods: tuple[str, ...] = (), seeds: int | None = None) -> "Experiment":
         """The same experiment with other methods, or with seeds 0, 1, ... up to this number."""
@@ -189,5 +202,6 @@ _CHECKS = {
     "budget_per_dimension": _whole,
     "timeout": _seconds,
     "ablation": _ablation,
+    "disturb": parse_disturbance,
     "seeds": lambda _, value: _seeds(value),
 }

@@ -73,12 +73,13 @@ def make_plan(experiment: Experiment, log: Sequence[str] = ()) -> Plan:
         for dimension in experiment.dimensions:
             budget = experiment.budget_of(dimension)
             searcher = build(method, dimension, budget)
-            if runs_compiled(searcher):
+            if experiment.disturb is None and runs_compiled(searcher):
                 compiled.add((method, dimension))
             facts: dict[str, Any] = {"method": method, "searcher": digest(searcher), "budget": budget}
+            facts |= {"log": tuple(log), "disturb": experiment.disturb}
             for instance in _of_dimension(problems, dimension):
                 facts["problem"] = instance.problem
-                specs += [RunSpec(**facts, seed=seed, log=tuple(log)) for seed in experiment.seeds]
+                specs += [RunSpec(**facts, seed=seed) for seed in experiment.seeds]
     portfolios = {d: tuple(i.problem for i in _of_dimension(problems, d)) for d in experiment.dimensions}
     return Plan(tuple(specs), frozenset(compiled), portfolios)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from l2e._version import __version__
+from l2e.bench.disturbance import Disturbance
 from l2e.evaluator import History
 
 PACKAGES = ("jax", "numpy", "scipy", "cma", "minionpy", "evosax", "coco-experiment", "ioh")
@@ -23,7 +24,8 @@ class RunSpec:
 
     **Fields:** `problem`: a name of the catalog; `method`: a name; `searcher`: a digest of the method's settings and
     weights, so that a retrained model is another method; `seed`; `budget`; `log`: official loggers attached to the run
-    (then the loggers' own functions are evaluated).
+    (then the loggers' own functions are evaluated); `disturb`: what the method is told instead of the true values, if
+    it is told something else.
     """
 
     problem: str
@@ -32,17 +34,28 @@ class RunSpec:
     seed: int
     budget: int
     log: tuple[str, ...] = ()
+    disturb: Disturbance | None = None
 
     @functools.cached_property
     def key(self) -> str:
         """The hash of the full spec, by which stores know the run."""
-        text = json.dumps(dataclasses.asdict(self), sort_keys=True)
+        text = json.dumps(self.facts, sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Plain JSON; undisturbed runs have no `disturb`, so their keys are those of versions without it."""
+        facts = dataclasses.asdict(self)
+        if self.disturb is None:
+            del facts["disturb"]
+        return facts
 
     @classmethod
     def of(cls, facts: dict[str, Any]) -> "RunSpec":
         """From plain JSON."""
-        return cls(**{**facts, "log": tuple(facts.get("log", ()))})
+        disturb = facts.get("disturb")
+        changes = {"log": tuple(facts.get("log", ())), "disturb": None if disturb is None else Disturbance(**disturb)}
+        return cls(**{**facts, **changes})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +65,7 @@ class RunRecord:
     **Fields:**
 
     - `spec`: what was run.
-    - `nfev`, `fun`: the trace, the best value so far at each evaluation that improved it.
+    - `nfev`, `fun`: the trace, the best (true) value so far at each evaluation that improved it.
     - `used`: evaluations the meter has counted; `failed`: those of them without a finite value.
     - `reason`: why it ended: budget, converged, error, timeout, crash.
     - `cpu_seconds`, `wall_seconds`: of the run; of a batch of runs in one program, its share, without compilation.
@@ -81,7 +94,7 @@ class RunRecord:
     @property
     def line(self) -> str:
         """One line of JSON."""
-        facts: dict[str, Any] = {"key": self.key, "spec": dataclasses.asdict(self.spec)}
+        facts: dict[str, Any] = {"key": self.key, "spec": self.spec.facts}
         facts |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)[1:]}
         facts["nfev"], facts["fun"] = np.asarray(self.nfev).tolist(), np.asarray(self.fun).tolist()
         for name in ("cpu_seconds", "wall_seconds"):

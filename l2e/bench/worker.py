@@ -6,7 +6,6 @@ What methods print goes to stderr, so that it cannot get between the records. Th
 at once when its parent is gone.
 """
 
-import dataclasses
 import json
 import os
 import signal
@@ -40,7 +39,7 @@ def main() -> None:
 def ask(task: Task, folder: Path) -> str:
     """A task as the line a worker reads."""
     facts = {"engine": task.engine, "portfolio": task.portfolio, "folder": os.fspath(folder)}
-    return json.dumps({**facts, "runs": [dataclasses.asdict(spec) for spec in task.runs]}) + "\n"
+    return json.dumps({**facts, "runs": [spec.facts for spec in task.runs]}) + "\n"
 
 
 def _serve(task: dict[str, Any], answers: TextIO) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from l2e import catalog
+from l2e.bench.disturbance import Disturbance
 from l2e.bench.experiment import AblationTable
 from l2e.bench.record import RunRecord
 from l2e.bench.store import Store
@@ -64,21 +65,22 @@ def collect(store: Store, methods: Sequence[str] = ()) -> Results:
     **Arguments:** `methods`: only these, in this order; those of the experiment first, then all others, if empty.
     """
     facts = store.experiment()
-    newest: dict[tuple[str, str, int], RunRecord] = {}
+    newest: dict[tuple[str, str, int, Disturbance | None], RunRecord] = {}
     for record in sorted(store.records.values(), key=lambda record: record.written):
-        newest[record.spec.problem, record.spec.method, record.spec.seed] = record
-    present = list(dict.fromkeys(method for _, method, _ in newest))
+        newest[record.spec.problem, record.spec.method, record.spec.seed, record.spec.disturb] = record
+    present = list(dict.fromkeys(method for _, method, _, _ in newest))
     wanted = list(methods) or [m for m in facts.get("methods", []) if m in present]
     wanted += [] if methods else [m for m in present if m not in wanted]
     absent = [method for method in wanted if method not in present]
     if absent or not wanted:
         raise ValueError(f"no records of {', '.join(absent) or 'any method'} in {store.folder}")
-    dimensions = {parts(problem)["dimension"] for problem, _, _ in newest}
+    dimensions = {parts(problem)["dimension"] for problem, _, _, _ in newest}
+    disturbances = {disturb for _, _, _, disturb in newest}
     chosen = sorted(
         (record for record in newest.values() if record.spec.method in wanted),
         key=lambda record: (_place(record), wanted.index(record.spec.method), record.spec.seed),
     )
-    runs = tuple(_run(record, len(dimensions) > 1) for record in chosen)
+    runs = tuple(_run(record, len(dimensions) > 1, len(disturbances) > 1) for record in chosen)
     reference = facts.get("reference") or wanted[0]
     reference = reference if reference in wanted else wanted[0]
     return Results(
@@ -91,12 +93,13 @@ def collect(store: Store, methods: Sequence[str] = ()) -> Results:
     )
 
 
-def _place(record: RunRecord) -> tuple[int, int, int]:
-    place = parts(record.spec.problem)
-    return place["dimension"], place["function"], place.get("instance", 1)
+def _place(record: RunRecord) -> tuple[str, int, int, int]:
+    place, disturb = parts(record.spec.problem), record.spec.disturb
+    kind = "" if disturb is None else disturb.text
+    return kind, place["dimension"], place["function"], place.get("instance", 1)
 
 
-def _run(record: RunRecord, several: bool) -> Run:
+def _run(record: RunRecord, several: bool, mixed: bool) -> Run:
     spec, place = record.spec, parts(record.spec.problem)
     problem = _problem(spec.problem)
     optimum = getattr(problem, "optimum", None)
@@ -104,8 +107,10 @@ def _run(record: RunRecord, several: bool) -> Run:
     if isinstance(problem, BBOB):
         name = f"f{problem.function} {problem.name.replace('_', ' ')}"
         group = next(group for group, members in GROUPS.items() if problem.function in members)
+    name += f", {place['dimension']}-D" if several else ""
+    name += f", {spec.disturb.text}" if mixed and spec.disturb is not None else ""
     return Run(
-        problem=f"{name}, {place['dimension']}-D" if several else name,
+        problem=name,
         method=spec.method,
         seed=spec.seed,
         budget=spec.budget,

@@ -57,6 +57,7 @@ def row(record: RunRecord) -> dict[str, Any]:
     facts = dataclasses.asdict(record)
     spec, package_versions = facts.pop("spec"), facts.pop("versions")
     spec["log"] = ",".join(spec["log"])
+    spec["disturb"] = "" if record.spec.disturb is None else record.spec.disturb.text
     versions = {f"version_{name}": version for name, version in package_versions.items()}
     best = float(record.fun[-1]) if len(record.fun) else None
     traces = {"nfev": facts.pop("nfev").tolist(), "fun": facts.pop("fun").tolist()}

@@ -38,6 +38,13 @@ EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments"
         ({"ablation": {"full": "de", "variants": {"without": "cmaes"}}}, "unknown method of the ablation 'cmaes'"),
         ({"ablation": {"full": "de", "variants": ["de"]}}, "table of labels and methods"),
         ({"ablation": "de"}, "must be a table"),
+        ({"disturb": {"nois": 0.01}}, "unknown key of disturb 'nois'; did you mean noise"),
+        ({"disturb": {"noise": 0}}, "positive number"),
+        ({"disturb": {"digits": 0}}, "from 1"),
+        ({"disturb": {"decimals": 1.5}}, "from 0"),
+        ({"disturb": {"start": "randum"}}, "did you mean random"),
+        ({"disturb": {}}, "empty: give noise"),
+        ({"disturb": {"noise": 0.01}, "published": "bbob-10d"}, "undisturbed"),
     ],
 )
 def test_mistakes_are_named(change, message) -> None:
@@ -98,9 +105,9 @@ def test_settings_of_a_method_are_part_of_its_key() -> None:
     assert other.specs[0].searcher != small.specs[0].searcher
 
 
-@pytest.mark.parametrize("name", ["smoke", "paper-bbob-10d", "paper-bbob-30d", "restarts"])
+@pytest.mark.parametrize("name", ["smoke", "paper-bbob-10d", "paper-bbob-30d", "restarts", "flagship-noise-200d"])
 def test_the_experiments_of_this_repository_are_readable(name) -> None:
     experiment = load_experiment(EXPERIMENTS / f"{name}.toml")
     assert experiment.name == name
     assert experiment.reference in experiment.methods
-    assert len(experiment.problems()) == (10 if name == "smoke" else 16)
+    assert len(experiment.problems()) == {"smoke": 10, "flagship-noise-200d": 32}.get(name, 16)
