@@ -1,9 +1,10 @@
 """What training gained: the default method with trained and with untrained weights, paired, on BBOB instances.
 
-    python experiments/trained_minus_untrained.py runs/l2e/best.safetensors --functions 4 6 7 8 --budgets 50 200
+    python experiments/trained_minus_untrained.py runs/l2e-gate/best.safetensors --functions 4 6 7 8 --budgets 50 200
 
-Both have the same start (the centre) and the same random numbers on each problem. A number is the share of the 51
-targets f* + 10^[2..-8] reached within the told budget; errors are standard errors of the mean difference over problems.
+The weights are those of the gate or of the residual. Both runs have the same start (the centre) and the same random
+numbers on each problem. A number is the share of the 51 targets f* + 10^[2..-8] reached within the told budget; errors
+are standard errors of the mean difference over problems.
 """
 
 import argparse
@@ -16,21 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from l2e.experts.residual import Network
 from l2e.experts.router import Router
 from l2e.experts.run import Run
-from l2e.experts.weights import load_network
+from l2e.experts.weights import load_gate, load_network
 from l2e.meta.episodes import in_rows, spend
+from l2e.models import is_gate
 from l2e.problems import bbob
 from l2e.report.targets import TARGETS
 
 HELD_OUT = (4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 18, 19, 20, 22, 23, 24)
 
 
-def share(problem: Any, network: Network | None, budget: int, seed: int, whole: bool = True) -> float:
+def share(problem: Any, router: Router, budget: int, seed: int) -> float:
     """The share of targets that one run reaches."""
     run = Run(problem.dimension, budget, np.random.default_rng(seed))
-    search = Router(numerical=whole, separable=whole, network=network).search(run, np.zeros(problem.dimension))
+    search = router.search(run, np.zeros(problem.dimension))
     with np.errstate(all="ignore"):
         best = spend(search, functools.partial(in_rows, problem), budget)[-1]
     return float((best - problem.optimum.f <= TARGETS).mean())
@@ -38,7 +39,7 @@ def share(problem: Any, network: Network | None, budget: int, seed: int, whole: 
 
 def measure(arguments: argparse.Namespace) -> list[dict[str, Any]]:
     """One row per problem and budget."""
-    network, whole = load_network(arguments.weights), arguments.part == "whole"
+    routers = _routers(arguments.weights, whole=arguments.part == "whole")
     rows = []
     for per_dimension in arguments.budgets:
         for dimension in arguments.dimensions:
@@ -47,9 +48,7 @@ def measure(arguments: argparse.Namespace) -> list[dict[str, Any]]:
                     problem = bbob(function=function, instance=instance, dimension=dimension)
                     for seed in range(arguments.seeds):
                         number = 1000 * instance + seed
-                        scores = [
-                            share(problem, net, per_dimension * dimension, number, whole) for net in (None, network)
-                        ]
+                        scores = [share(problem, router, per_dimension * dimension, number) for router in routers]
                         rows.append(
                             {
                                 "function": function,
@@ -63,6 +62,13 @@ def measure(arguments: argparse.Namespace) -> list[dict[str, Any]]:
                         )
             print(_line(_of(rows, dimension, per_dimension), f"{dimension}-D, {per_dimension} D"), flush=True)
     return rows
+
+
+def _routers(path: Path, whole: bool) -> tuple[Router, Router]:
+    """Without and with these weights."""
+    parts: dict[str, Any] = {"numerical": whole, "separable": whole}
+    trained = {"gate": load_gate(path)} if is_gate(path) else {"network": load_network(path)}
+    return Router(**parts), Router(**parts, **trained)
 
 
 def table(rows: list[dict[str, Any]], title: str) -> str:

@@ -154,14 +154,14 @@ METHODS: dict[str, Method] = {
         program=True,
     ),
     "l2e-untrained": Method(
-        "l2e without its learned residual, whether or not that is in the default",
-        _portfolio("l2e-untrained", learned=False),
+        "l2e without what was trained: quasi-Newton yields only by its own rules",
+        _portfolio("l2e-untrained", gate=False),
         native=False,
         program=True,
     ),
-    "l2e-learned": Method(
+    "l2e-residual": Method(
         "l2e with the trained residual in its local evolutionary searches; not better than l2e so far",
-        _portfolio("l2e-learned", learned=True),
+        _portfolio("l2e-residual", residual=True),
         native=False,
         program=True,
     ),
@@ -221,9 +221,8 @@ def all_methods() -> dict[str, Method]:
 def _model(name: str) -> Method:
     if models.is_program(name):
         path = str(models.find(name))
-        return Method(
-            "l2e with these weights", _portfolio(name, learned=True, weights=path), native=False, program=True
-        )
+        fields = {"gate_weights": path} if models.is_gate(name) else {"residual": True, "residual_weights": path}
+        return Method("l2e with these weights", _portfolio(name, **fields), native=False, program=True)
     card = models.card(name)
 
     def build(dimension: int, budget: int, size: int | None) -> Searcher:

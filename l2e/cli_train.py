@@ -33,7 +33,7 @@ def train(
         coordinator: host:port of process 0, where they meet.
     """
     from l2e import _runtime
-    from l2e.meta import distributed, search_config
+    from l2e.meta import distributed, gate_config, search_config
     from l2e.meta.config import load_config
     from l2e.meta.quote import quote as estimate
     from l2e.meta.run import BEST, run
@@ -41,6 +41,8 @@ def train(
     console = Console()
     if search_config.is_search_training(path):
         return _train_search(path, out, console)
+    if gate_config.is_gate_training(path):
+        return _train_gate(path, out, console)
     if processes > 1:
         distributed.connect(coordinator, processes, process)
     _runtime._keep_compilations()
@@ -77,4 +79,25 @@ def _train_search(path: Path, out: Path, console: Console) -> int:
     if int(state.step) < config.training.steps:
         console.print(f"stopped after step {int(state.step)} of {config.training.steps}: the same command goes on")
         return 130
+    return 0
+
+
+def _train_gate(path: Path, out: Path, console: Console) -> int:
+    """The default method's gate: problems are played on the host, then it is trained on what they showed."""
+    from l2e import _runtime
+    from l2e.meta.gate_config import load_gate_config
+    from l2e.meta.gate_run import run_gate
+    from l2e.meta.run import BEST
+
+    _runtime._keep_compilations()
+    config = load_gate_config(path)
+    trained = run_gate(config.spec(), out, config.facts, config.training.workers, console)
+    if trained.rounds < config.problems.rounds:
+        console.print(f"stopped after round {trained.rounds} of {config.problems.rounds}: the same command goes on")
+        return 130
+    if trained.best is None:
+        console.print("no weights were better than none on the problems they are chosen on", highlight=False)
+        return 1
+    gain = f"gain {trained.best.validation:+.4f} +- {trained.best.validation_error:.4f} over an untrained gate"
+    console.print(f"{gain} at step {trained.best.step}; weights in {out / BEST}", highlight=False)
     return 0

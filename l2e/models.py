@@ -17,8 +17,8 @@ import numpy as np
 from l2e import checkpoint
 from l2e._names import unknown
 from l2e.checkpoint import CheckpointError
-from l2e.experts.weights import KIND
-from l2e.experts.weights import SHIPPED as DEFAULT_WEIGHTS
+from l2e.experts.weights import GATE_KIND, KIND, SHIPPED_GATE
+from l2e.experts.weights import SHIPPED as SHIPPED_RESIDUAL
 from l2e.optimizer import AbstractOptimizer
 
 if TYPE_CHECKING:
@@ -61,14 +61,23 @@ class Card:
 
 def shipped() -> dict[str, Path]:
     """The models inside the package, by name; not the weights of the default method, which is more than a model."""
-    found = (path for path in sorted(SHIPPED.glob(f"*{SUFFIX}")) if path != DEFAULT_WEIGHTS)
+    found = (path for path in sorted(SHIPPED.glob(f"*{SUFFIX}")) if path not in (SHIPPED_GATE, SHIPPED_RESIDUAL))
     return {path.name.removesuffix(SUFFIX): path for path in found}
 
 
 def is_program(name: str | os.PathLike[str]) -> bool:
     """Whether a training or a file holds weights of the default method, which runs on the host."""
+    return _kind(name) in (KIND, GATE_KIND)
+
+
+def is_gate(name: str | os.PathLike[str]) -> bool:
+    """Whether these are weights of the default method's gate."""
+    return _kind(name) == GATE_KIND
+
+
+def _kind(name: str | os.PathLike[str]) -> Any:
     optimizer = checkpoint.load_facts(find(name)).get("optimizer")
-    return isinstance(optimizer, dict) and optimizer.get("kind") == KIND
+    return optimizer.get("kind") if isinstance(optimizer, dict) else None
 
 
 def families() -> dict[str, dict[int, str]]:

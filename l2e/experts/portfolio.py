@@ -8,10 +8,11 @@ import numpy as np
 from l2e._space import Box
 from l2e.driver import Assessment
 from l2e.experts.envelope import assess
+from l2e.experts.gate import Gate
 from l2e.experts.residual import Network
 from l2e.experts.router import Router
 from l2e.experts.run import HALF, Run
-from l2e.experts.weights import load_network, shipped_network
+from l2e.experts.weights import load_gate, load_network, shipped_gate, shipped_network
 from l2e.program import AbstractProgram
 
 
@@ -20,17 +21,20 @@ class Portfolio(AbstractProgram):
 
     The box is mapped onto a cube, so scaling the bounds does not change the search.
 
-    **Arguments:** `numerical`, `surrogate`, `separable`, `global_search`: parts that can be switched off; `learned`:
-    whether local evolutionary searches have the trained residual, which is not better so far (results/README.md);
-    `weights`: a file of it instead of the shipped one.
+    **Arguments:** `numerical`, `surrogate`, `separable`, `global_search`, `gate`: parts that can be switched off, the
+    last of them the trained gate that ends quasi-Newton; `residual`: whether local evolutionary searches have the
+    trained residual, which is not better so far (results/README.md); `gate_weights`, `residual_weights`: files of them
+    instead of the shipped ones.
     """
 
     numerical: bool = True
     surrogate: bool = True
     separable: bool = True
     global_search: bool = True
-    learned: bool = False
-    weights: str | None = None
+    gate: bool = True
+    residual: bool = False
+    gate_weights: str | None = None
+    residual_weights: str | None = None
 
     def batches(
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, notes: set[str]
@@ -43,7 +47,7 @@ class Portfolio(AbstractProgram):
                 first = np.where(width > 0, np.clip((start - lower) / width, 0, 1) * 2 * HALF - HALF, 0.0)
         run = Run(len(lower), budget, np.random.default_rng(seed), notes=notes)
         parts = (self.numerical, self.surrogate, self.separable, self.global_search)
-        search = Router(*parts, network=self._network()).search(run, first)
+        search = Router(*parts, network=self._network(), gate=self._gate()).search(run, first)
         values: Any = None
         while True:
             with np.errstate(all="ignore"):  # failed evaluations are infinities, which experts compute with
@@ -55,6 +59,11 @@ class Portfolio(AbstractProgram):
         return assess(space.dimension, budget, values, notes)
 
     def _network(self) -> Network | None:
-        if not self.learned:
+        if not self.residual:
             return None
-        return shipped_network() if self.weights is None else load_network(self.weights)
+        return shipped_network() if self.residual_weights is None else load_network(self.residual_weights)
+
+    def _gate(self) -> Gate | None:
+        if not self.gate:
+            return None
+        return shipped_gate() if self.gate_weights is None else load_gate(self.gate_weights)

@@ -1,10 +1,15 @@
 """Cheap looks at a landscape on which the router decides: separable or not, how pairs interact, how rugged."""
 
+import math
+from collections.abc import Generator
+from typing import NamedTuple
+
 import numpy as np
 
 from l2e.experts.run import HALF, Batches, Run
 
 SEPARABLE_BELOW = 1e-7
+MANY_TURNS = 3
 
 
 def is_separable(run: Run, centre: np.ndarray, value: float, probes: int = 3) -> Batches:
@@ -51,14 +56,40 @@ def ruggedness(run: Run, lines: int = 3, points: int = 20) -> Batches:
     return np.asarray(_turns(values.reshape(lines, points)).mean())
 
 
-def is_rugged_line(run: Run, centre: np.ndarray, points: int = 12) -> Batches:
-    """Whether f changes direction often along one random line through a point: a dozen evaluations."""
+class Line(NamedTuple):
+    """What a line through the cube shows: how often f changes direction, and how far it is from a parabola."""
+
+    turns: int
+    bend: float  # log10 of the share of the variance that a parabola leaves, from -3 to 0
+
+    @property
+    def rugged(self) -> bool:
+        """Whether f changes direction often."""
+        return self.turns > MANY_TURNS
+
+
+NO_LINE = Line(0, -3.0)
+"""Nothing was looked at."""
+
+
+def look_along_line(run: Run, centre: np.ndarray, points: int = 12) -> Generator[np.ndarray, np.ndarray, Line]:
+    """One random line through a point, from face to face: a dozen evaluations."""
     direction = run.rng.standard_normal(len(centre))
     with np.errstate(divide="ignore"):
         ahead = np.min(np.where(direction > 0, HALF - centre, HALF + centre) / np.abs(direction))
         behind = np.min(np.where(direction > 0, HALF + centre, HALF - centre) / np.abs(direction))
     values = yield from run.evaluate(centre + np.linspace(-behind, ahead, points)[:, None] * direction)
-    return np.asarray(_turns(values) > 3)
+    return Line(int(_turns(values)), _bend(values))
+
+
+def _bend(values: np.ndarray) -> float:
+    along = np.linspace(-1, 1, len(values))
+    if not np.isfinite(values).all() or not np.ptp(values) > 0:
+        return NO_LINE.bend
+    design = np.stack([np.ones_like(along), along, along**2], axis=1)
+    left = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+    share = float(left @ left) / float(((values - values.mean()) ** 2).sum())
+    return min(max(math.log10(max(share, 1e-300)), -3.0), 0.0)
 
 
 def _turns(values: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from l2e.experts.journal import Journal
 from l2e.experts.run import HALF, Batches, Run, Steps
 from l2e.experts.secants import Curvature, Pair
 
@@ -41,8 +42,9 @@ class QuasiNewton:
         self.x, self.f = x.copy(), f
         self.f_first = f
         self.used = 0
+        self.journal = Journal(x)
         self.gains: list[float] = []
-        self._gradient: np.ndarray | None = None
+        self.gradient: np.ndarray | None = None
         self._curvature: Curvature | None = None
         self._former: Curvature | None = None
         self._central = False
@@ -87,13 +89,14 @@ class QuasiNewton:
         return reason
 
     def _step(self, run: Run) -> Steps:
-        if self._gradient is None:
-            self._gradient = yield from self._differences(run)
-        g = self._gradient
+        if self.gradient is None:
+            self.gradient = yield from self._differences(run)
+        g = self.gradient
         if not np.isfinite(g).all():
             return "failed"
         if np.mean(g == 0) > 0.5 and not self._at_corner(g):
             return "converged" if self.gains and np.abs(g).max() < 1e-6 * self._steepest else "flat"
+        self.journal.sloped(g)
         self._steepest = max(self._steepest, float(np.abs(g).max()))
         if self._curvature is None:
             return (yield from self._first(run, g))
@@ -161,7 +164,7 @@ class QuasiNewton:
             return self._verdict() if self.gains else "noisy"
         old_x, old_g = self.x, g
         yield from self._move(run, *found)
-        s, y = self.x - old_x, self._gradient - old_g  # type: ignore[operator]
+        s, y = self.x - old_x, self.gradient - old_g  # type: ignore[operator]
         curvature = s @ y
         scale = FIRST_SCALE * (s @ s) / curvature if curvature > 0 else np.linalg.norm(s) / length
         self._curvature = Curvature(len(s), float(np.clip(scale, 1e-12, 1e12)))
@@ -172,6 +175,7 @@ class QuasiNewton:
         """Backtracking along the projected line; the accepted point and its value, or None."""
         t, best = 1.0, None
         for trial in range(TRIALS):
+            self.journal.tried(trial + 1)
             x = np.clip(self.x + t * direction, -HALF, HALF)
             move = x - self.x
             slope = float(g @ move)
@@ -194,19 +198,21 @@ class QuasiNewton:
         return best
 
     def _move(self, run: Run, x: np.ndarray, f: float) -> Steps:
-        old_x, old_g = self.x, self._gradient
+        old_x, old_g = self.x, self.gradient
         self.gains.append(self.f - f)
+        self.journal.gained(self.f - f, self.expected)
         self.x, self.f = x, f
-        self._gradient = yield from self._differences(run)
-        if self._curvature is not None and old_g is not None and np.isfinite(self._gradient).all():
-            self._curvature.learn(Pair(x - old_x, self._gradient - old_g))
+        self.gradient = yield from self._differences(run)
+        self.journal.turned(old_g, self.gradient)
+        if self._curvature is not None and old_g is not None and np.isfinite(self.gradient).all():
+            self._curvature.learn(Pair(x - old_x, self.gradient - old_g))
         return None
 
     def _after_failure(self, run: Run) -> Steps:
         """No step down: first better differences, then a fresh metric, then the end."""
         if not self._central:
             self._central = True
-            self._gradient = yield from self._differences(run)
+            self.gradient = yield from self._differences(run)
             return None
         if self._resets == 0:
             self._resets, self._former, self._curvature = 1, self._curvature, None

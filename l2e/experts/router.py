@@ -1,6 +1,6 @@
 """Which expert has the next evaluations: the order of the default optimizer, by what is left and what was seen.
 
-1. Quasi-Newton from the start, as long as it is sound and not slow.
+1. Quasi-Newton from the start, as long as it is sound, not slow, and the learned gate says go on.
 2. Where a probe says separable: coordinate-wise search, then quasi-Newton again. At a smooth minimum: other starts.
 3. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
    that it converged and is wrong; then over the whole cube.
@@ -15,8 +15,9 @@ import numpy as np
 
 from l2e._cma_defaults import default_population
 from l2e.experts.evolution import Evolution
+from l2e.experts.gate import MOMENTS, AsksToLeave
 from l2e.experts.handover import distribution
-from l2e.experts.probes import is_rugged_line, is_separable, pair_interactions, ruggedness
+from l2e.experts.probes import NO_LINE, Line, is_separable, look_along_line, pair_interactions, ruggedness
 from l2e.experts.quadratic import NEAR, WIDE
 from l2e.experts.quasi_newton import QuasiNewton
 from l2e.experts.residual import Network
@@ -38,7 +39,7 @@ class Router:
     """The order of the experts for one search; `search` is the generator that runs it.
 
     **Arguments:** switches that leave a part out, for comparisons; `network`: weights of the learned residual of the
-    local evolutionary searches, None for untrained ones.
+    local evolutionary searches, None for untrained ones; `gate`: what may end quasi-Newton, None for an untrained one.
     """
 
     def __init__(
@@ -48,8 +49,10 @@ class Router:
         separable: bool = True,
         global_: bool = True,
         network: Network | None = None,
+        gate: AsksToLeave | None = None,
     ):
         self.network = network
+        self.gate = gate
         self.numerical, self.surrogate, self.separable, self.global_ = numerical, surrogate, separable, global_
 
     def search(self, run: Run, start: np.ndarray) -> Steps:
@@ -58,11 +61,14 @@ class Router:
         value = float((yield from run.evaluate(start))[0])
         reason: str | None = "not tried"
         newton: QuasiNewton | None = None
-        if self.numerical and run.budget >= 40 * d and (yield from is_rugged_line(run, start)):
+        line = NO_LINE
+        if self.numerical and run.budget >= 40 * d:
+            line = yield from look_along_line(run, start)
+        if line.rugged:
             reason = "rugged"
         elif self.numerical and np.isfinite(value):
             newton = QuasiNewton(start, value)
-            reason = yield from self._newton(run, newton)
+            reason = yield from self._newton(run, newton, line)
             run.notes.add(str(reason))
         if self.separable and run.remaining >= 40 * d:
             yield from self._separable(run)
@@ -90,14 +96,20 @@ class Router:
         while True:
             yield from self._global(run)
 
-    def _newton(self, run: Run, newton: QuasiNewton) -> Steps:
-        """Quasi-Newton until it is done or slow."""
-        reason = None
-        while reason is None:
+    def _newton(self, run: Run, newton: QuasiNewton, line: Line) -> Steps:
+        """Quasi-Newton until it is done, slow, or the gate leaves it, which is asked when moments have come."""
+        gate = self.gate if run.budget <= NEAR_BUDGET * run.dimension else None
+        asked = 0
+        while True:
+            come = sum(newton.used >= moment * run.dimension for moment in MOMENTS)
+            if gate is not None and come > asked and gate.leaves(run, newton, line):
+                return "left"
+            asked = come
             reason = yield from newton.step(run)
-            if reason is None and newton.slow:
+            if reason is not None:
+                return reason
+            if newton.slow:
                 return "slow"
-        return reason
 
     def _take_over(self, run: Run, newton: QuasiNewton) -> Evolution | None:
         """An evolutionary search from where quasi-Newton is, with its metric."""

@@ -1,4 +1,4 @@
-"""Trained weights of the default method's residual as a file: safetensors with a card, as all models are."""
+"""Trained weights of the default method's gate and residual as files: safetensors with a card, as all models are."""
 
 import functools
 import os
@@ -9,13 +9,15 @@ import equinox as eqx
 import numpy as np
 
 from l2e import checkpoint
+from l2e.experts.gate import FEATURES, Gate, GateWeights
 from l2e.experts.residual import SIZE, Network
 
-SHIPPED = Path(__file__).parent.parent / "weights" / "l2e.safetensors"
-"""The weights that the default method uses."""
+FOLDER = Path(__file__).parent.parent / "weights"
+SHIPPED, SHIPPED_GATE = FOLDER / "l2e.safetensors", FOLDER / "l2e-gate.safetensors"
+"""The residual's weights, and the gate's, inside the package."""
 
-KIND = "portfolio"
-"""What such a file calls its model."""
+KIND, GATE_KIND = "portfolio", "gate"
+"""What such files call their model."""
 
 
 class ResidualWeights(eqx.Module):
@@ -41,3 +43,28 @@ def load_network(path: str | os.PathLike[str]) -> Network:
 def shipped_network() -> Network | None:
     """The network inside the package, if there is one."""
     return load_network(SHIPPED) if SHIPPED.is_file() else None
+
+
+def save_gate(path: str | os.PathLike[str], weights: GateWeights, facts: dict[str, Any]) -> None:
+    """Write weights of a gate and facts about them."""
+    checkpoint.save_tree(path, GateWeights(*(np.asarray(part, np.float64) for part in weights)), facts)
+
+
+def load_gate(path: str | os.PathLike[str]) -> Gate:
+    """Read a gate.
+
+    **Raises:** `CheckpointError` for a file that is damaged or holds something else.
+    """
+    training = checkpoint.load_facts(path).get("training")
+    hidden = training.get("hidden") if isinstance(training, dict) else None
+    if not isinstance(hidden, int) or hidden < 1:
+        raise checkpoint.CheckpointError(f"{path} does not hold a gate")
+    inner, bias = np.zeros((hidden, len(FEATURES))), np.zeros(hidden)
+    like = GateWeights(inner, bias, bias, np.zeros(len(FEATURES)), np.zeros(()))
+    return Gate(checkpoint.load_tree(path, like))
+
+
+@functools.cache
+def shipped_gate() -> Gate | None:
+    """The gate inside the package, if there is one."""
+    return load_gate(SHIPPED_GATE) if SHIPPED_GATE.is_file() else None

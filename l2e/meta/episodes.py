@@ -49,15 +49,20 @@ class Task(NamedTuple):
 
 def play(weights: np.ndarray | None, task: Task) -> float:
     """The score of an episode, with these weights or with none."""
+    network = None if weights is None else Network(weights)
+    gaps = gaps_of(task, lambda run, start: _search(task.mode, run, start, network))
+    return sum(weight * score(gap) for gap, (_, weight) in zip(gaps, MOMENTS, strict=True))
+
+
+def gaps_of(task: Task, search: Callable[[Run, np.ndarray], Steps]) -> list[float]:
+    """What a search from the task's start leaves of its problem at each of the moments."""
     rng = np.random.default_rng(task.seed)
     function, f_opt = _problem(rng, task)
     start = np.zeros(task.dimension) if rng.random() < 0.5 else rng.uniform(-0.8 * HALF, 0.8 * HALF, task.dimension)
     budget = task.budget * task.dimension
     run = Run(task.dimension, budget, np.random.default_rng((*task.seed, 1)))
-    network = None if weights is None else Network(weights)
     with np.errstate(all="ignore"):  # failed evaluations are infinities, which experts compute with
-        best = spend(_search(task.mode, run, start, network), function, budget)
-    return sum(weight * score(value - f_opt) for value, (_, weight) in zip(best, MOMENTS, strict=True))
+        return [value - f_opt for value in spend(search(run, start), function, budget)]
 
 
 def score(gap: float) -> float:

@@ -39,7 +39,9 @@ def test_interactions_and_ruggedness():
     smooth = probe(lambda run: probes.ruggedness(run), lambda x: float(x @ x))
     assert smooth <= 1
     assert probe(lambda run: probes.ruggedness(run), rastrigin) > 3
-    assert not probe(lambda run: probes.is_rugged_line(run, np.zeros(5)), lambda x: float(x @ x))
+    line = probe(lambda run: probes.look_along_line(run, np.zeros(5)), lambda x: float(x @ x))
+    assert not line.rugged
+    assert line.bend < -2.9
 
 
 def test_coordinates_solve_separable_rastrigin():

@@ -162,7 +162,9 @@ def test_a_trained_folder_is_a_method(tmp_path):
         return l2e.minimize(kink, bounds=[(-4, 5)] * 3, budget=400, method=method, rng=0).fun
 
     assert catalog.method(str(tmp_path / "run")).program
-    assert values(str(tmp_path / "run")) == values(Portfolio(learned=True, weights=str(tmp_path / "run" / BEST)))
+    assert values(str(tmp_path / "run")) == values(
+        Portfolio(residual=True, residual_weights=str(tmp_path / "run" / BEST))
+    )
     assert values(str(tmp_path / "run")) != values("l2e")
 
 
@@ -176,7 +178,7 @@ def test_the_shipped_weights_have_a_card_and_are_used_on_request():
     def values(method):
         return l2e.minimize(kink, bounds=[(-4, 5)] * 3, budget=300, method=method, rng=0).fun
 
-    assert values("l2e-learned") == values(Portfolio(learned=True)) != values("l2e")
+    assert values("l2e-residual") == values(Portfolio(residual=True)) != values("l2e")
     assert values("l2e") == values(Portfolio())
 
 

@@ -1,6 +1,6 @@
-"""Write trained weights of the default method's residual into the package, with their card.
+"""Write trained weights of the default method, of its gate or its residual, into the package, with their card.
 
-    python experiments/ship_residual.py runs/l2e --commit 1a2b3c4 --measured results/trained-minus-untrained
+    python experiments/ship_weights.py runs/l2e-gate --commit 1a2b3c4 --measured results/trained-minus-untrained
 
 The numbers of the card are those of `experiments/trained_minus_untrained.py`, on training families and held out.
 """
@@ -14,8 +14,8 @@ import numpy as np
 from trained_minus_untrained import difference
 
 from l2e import checkpoint
-from l2e.experts.weights import SHIPPED, load_network, save_weights
-from l2e.models import find
+from l2e.experts.weights import SHIPPED, SHIPPED_GATE, load_gate, load_network, save_gate, save_weights
+from l2e.models import find, is_gate
 
 LARGEST = 100_000
 """Bytes the file may have."""
@@ -31,17 +31,23 @@ def main() -> None:
     arguments = parser.parse_args()
     path = find(arguments.run)
     measured = {file.stem: summary(json.loads(file.with_suffix(".json").read_text())) for file in arguments.measured}
-    command = "l2e train experiments/train/l2e.toml --out runs/l2e"  # as anybody would run it again
+    gate = is_gate(path)
+    name = "l2e-gate" if gate else "l2e"
+    command = f"l2e train experiments/train/{name}.toml --out runs/{name}"  # as anybody would run it again
     given = {"commit": arguments.commit, "command": command, "trained_minus_untrained": measured}
     given["measured_at"] = arguments.measured_at or arguments.commit
     facts = {**checkpoint.load_facts(path), **given}
-    save_weights(SHIPPED, load_network(path).weights, facts)
+    shipped = SHIPPED_GATE if gate else SHIPPED
+    if gate:
+        save_gate(shipped, load_gate(path).weights, facts)
+    else:
+        save_weights(shipped, load_network(path).weights, facts)
     text = json.dumps(facts, indent=1, sort_keys=True) + "\n"
-    checkpoint.write_whole(SHIPPED.with_suffix(".card.json"), text.encode())
-    size = SHIPPED.stat().st_size
-    print(f"{SHIPPED}: {size} bytes")
+    checkpoint.write_whole(shipped.with_suffix(".card.json"), text.encode())
+    size = shipped.stat().st_size
+    print(f"{shipped}: {size} bytes")
     if size > LARGEST:
-        SHIPPED.unlink()
+        shipped.unlink()
         raise SystemExit(f"too large to ship: at most {LARGEST}")
 
 
