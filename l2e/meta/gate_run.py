@@ -40,12 +40,13 @@ def run_gate(
 
     Ctrl-C finishes the round and returns; a second one abandons it.
 
-    **Arguments:** `spec`: the training; `facts`: what it is in plain JSON: another training in the same folder is an
-    error; `workers`: processes that play; `console`: told of each round and of validations.
+    **Arguments:** `spec`: the training; `facts`: what it is in plain JSON: other problems in the same folder are an
+    error, more rounds or other settings of the training are not; `workers`: processes that play; `console`: told of each round and of validations.
     """
     console = console or Console()
     (folder / PLAYED).mkdir(parents=True, exist_ok=True)
-    identity = {key: facts[key] for key in ("optimizer", "tasks", "problems")} | {"seed": spec.seed}
+    shapes = {key: value for key, value in facts["problems"].items() if key != "rounds"}  # more may be played later
+    identity = {"tasks": facts["tasks"], "problems": shapes, "seed": spec.seed}
     rounds: list[Outcomes] = []
     hours = 0.0
     with interruptible() as interrupted, _players(workers) as player:
@@ -100,7 +101,7 @@ def _card(spec: GateSpec, info: GateInfo, facts: dict[str, Any], hours: float) -
 def _load(path: Path, problems: int, identity: dict[str, Any]) -> tuple[Outcomes, float]:
     stored = checkpoint.load_facts(path)
     if stored.get("training") != identity:
-        raise CheckpointError(f"{path} belongs to another training; name another folder or remove it")
+        raise CheckpointError(f"{path} belongs to a training on other problems; name another folder or remove it")
     return checkpoint.load_tree(path, empty(problems)), float(stored["hours"])
 
 

@@ -80,8 +80,8 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
     assert gate_run.run_gate(SPEC, tmp_path / "cut", FACTS) == whole
     rows = [read_metrics(tmp_path / name / METRICS) for name in ("whole", "cut")]
     assert rows[0] == rows[1]
-    with pytest.raises(CheckpointError, match="another training"):
-        gate_run.run_gate(SPEC, tmp_path / "cut", {**FACTS, "problems": {"rounds": 9}})
+    with pytest.raises(CheckpointError, match="other problems"):
+        gate_run.run_gate(SPEC, tmp_path / "cut", {**FACTS, "problems": {"budgets": [9]}})
 
 
 def test_a_gate_goes_to_a_file_and_is_a_method(tmp_path):
