@@ -41,7 +41,8 @@ def run_gate(
     Ctrl-C finishes the round and returns; a second one abandons it.
 
     **Arguments:** `spec`: the training; `facts`: what it is in plain JSON: other problems in the same folder are an
-    error, more rounds or other settings of the training are not; `workers`: processes that play; `console`: told of each round and of validations.
+    error, more rounds or other settings of the training are not; `workers`: processes that play; `console`: told of
+    each round.
     """
     console = console or Console()
     (folder / PLAYED).mkdir(parents=True, exist_ok=True)
