@@ -31,7 +31,7 @@ RUGGED_ABOVE = 1.7
 RUGGED_SHARE = 0.3
 ELSEWHERE_SHARE, ELSEWHERE_SHARE_RICH = 0.25, 0.4
 WEAK_INTERACTION = -1.4
-NEAR_BUDGET, RICH_BUDGET = 100, 500
+NEAR_BUDGET, GATED_BUDGET, RICH_BUDGET = 100, 200, 500
 """Evaluations per dimension."""
 
 
@@ -98,7 +98,7 @@ class Router:
 
     def _newton(self, run: Run, newton: QuasiNewton, line: Line) -> Steps:
         """Quasi-Newton until it is done, slow, or the gate leaves it, which is asked when moments have come."""
-        gate = self.gate if run.budget <= NEAR_BUDGET * run.dimension else None
+        gate = self.gate if run.budget <= GATED_BUDGET * run.dimension else None
         asked = 0
         while True:
             come = sum(newton.used >= moment * run.dimension for moment in MOMENTS)

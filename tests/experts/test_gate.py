@@ -50,10 +50,10 @@ def test_leaving_ends_quasi_newton_at_the_first_moment_and_nothing_before_it_dif
 
 def test_the_gate_is_asked_at_most_once_for_each_moment_and_not_with_much_to_spend():
     gate = Scripted(None)
-    searched(gate, 600)
+    searched(gate, 1200)
     assert 3 <= len(gate.seen) <= len(MOMENTS)
     rich = Scripted(None)
-    searched(rich, 606)
+    searched(rich, 1206)
     assert not rich.seen
 
 
