@@ -52,6 +52,7 @@ class QuasiNewton:
         self._resets = 0
         self._steepest = 0.0
         self.expected = np.inf  # what the model says is still to gain
+        self.patience = 1.0  # it is slow only after so many times what is usual
 
     @property
     def hopeless(self) -> float:
@@ -77,7 +78,7 @@ class QuasiNewton:
     def slow(self) -> bool:
         """Whether it has used much and still gains steadily, which a search that starts with its metric does better."""
         least = SLOW_FROM_IN_DOUBT if self.doubtful else SLOW_FROM
-        if self.used < least * len(self.x) or len(self.gains) < 8:
+        if self.used < self.patience * least * len(self.x) or len(self.gains) < 8:
             return False
         return sum(self.gains[-4:]) > 0.2 * sum(self.gains[-8:-4])
 

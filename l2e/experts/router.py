@@ -18,7 +18,7 @@ from l2e.experts.evolution import Evolution
 from l2e.experts.gate import MOMENTS, AsksToLeave
 from l2e.experts.handover import distribution
 from l2e.experts.probes import NO_LINE, Line, is_separable, look_along_line, pair_interactions, ruggedness
-from l2e.experts.quadratic import NEAR, WIDE
+from l2e.experts.quadratic import MAX_CROSS_DIMENSION, NEAR, WIDE
 from l2e.experts.quasi_newton import QuasiNewton
 from l2e.experts.residual import Network
 from l2e.experts.run import HALF, Run, Steps, finish
@@ -31,6 +31,9 @@ RUGGED_ABOVE = 1.7
 RUGGED_SHARE = 0.3
 ELSEWHERE_SHARE, ELSEWHERE_SHARE_RICH = 0.25, 0.4
 WEAK_INTERACTION = -1.4
+PATIENCE = 4.0
+"""With quasi-Newton where the fitted quadratic has no cross terms, and the evolutionary search is slower still."""
+
 NEAR_BUDGET, GATED_BUDGET, RICH_BUDGET = 100, 200, 500
 """Evaluations per dimension."""
 
@@ -72,6 +75,10 @@ class Router:
             run.notes.add(str(reason))
         if self.separable and run.remaining >= 40 * d:
             yield from self._separable(run)
+        if newton is not None and reason == "slow" and d > MAX_CROSS_DIMENSION and _is_best(newton, run):
+            newton.patience = PATIENCE
+            reason = yield from self._newton(run, newton, line)
+            run.notes.add(str(reason))
         if reason == "converged" and self.global_ and run.remaining > 2 * d:
             newton = yield from self._elsewhere(run, newton)
         if newton is not None and reason in ("slow", "stuck", "converged") and _is_best(newton, run):
@@ -98,7 +105,8 @@ class Router:
 
     def _newton(self, run: Run, newton: QuasiNewton, line: Line) -> Steps:
         """Quasi-Newton until it is done, slow, or the gate leaves it, which is asked when moments have come."""
-        gate = self.gate if run.budget <= GATED_BUDGET * run.dimension else None
+        gated = run.budget <= GATED_BUDGET * run.dimension and run.dimension <= MAX_CROSS_DIMENSION
+        gate = self.gate if gated else None
         asked = 0
         while True:
             come = sum(newton.used >= moment * run.dimension for moment in MOMENTS)
