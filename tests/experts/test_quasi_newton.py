@@ -3,6 +3,7 @@ import pytest
 from searching import drive, fresh_run, rotation
 
 from l2e.experts.quasi_newton import QuasiNewton
+from l2e.experts.router import Router
 from l2e.experts.run import finish
 from l2e.experts.secants import Curvature, Pair
 
@@ -99,3 +100,16 @@ def test_a_sum_of_small_powers_is_not_left_as_rugged(power):
     turn = rotation(5, 4)
     _, run = newton_from(np.zeros(5), lambda x: float((np.abs(turn @ (x - 2.2)) ** power).sum()), 1000)
     assert run.best_f < 1e-8
+
+
+@pytest.mark.parametrize(("dimension", "longest"), [(8, 110), (26, 180)])
+def test_it_is_given_longer_where_the_quadratic_has_no_cross_terms(dimension, longest):
+    turned, run, gradients = rotation(dimension), fresh_run(dimension, 190 * dimension), []
+    search = Router(separable=False).search(run, np.ones(dimension))
+    points = next(search)
+    while run.used + len(points) <= run.budget:
+        if (points != np.median(points, axis=0)).sum() == dimension == len(points):  # each moves one coordinate
+            gradients.append(run.used / dimension)
+        values = (np.abs((points - 0.3) @ turned) ** np.linspace(2, 9, dimension)).sum(axis=1)
+        points = search.send(values)
+    assert longest - 30 < max(gradients) <= longest + 10
