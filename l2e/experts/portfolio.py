@@ -15,6 +15,12 @@ from l2e.experts.run import HALF, Run
 from l2e.experts.weights import load_gate, load_network, shipped_gate, shipped_network
 from l2e.program import AbstractProgram
 
+GATED_BUDGETS = (40, 200)
+"""Evaluations per dimension with which the gate is asked: with fewer it does harm, with more it was not trained."""
+
+GATED_DIMENSION = 24
+"""The largest dimension in which it is asked: beyond, the evolutionary path that it would leave to is slow."""
+
 
 class Portfolio(AbstractProgram):
     """Quasi-Newton, a surrogate-guided evolution strategy and global experts under one router, told the budget.
@@ -47,7 +53,7 @@ class Portfolio(AbstractProgram):
                 first = np.where(width > 0, np.clip((start - lower) / width, 0, 1) * 2 * HALF - HALF, 0.0)
         run = Run(len(lower), budget, np.random.default_rng(seed), notes=notes)
         parts = (self.numerical, self.surrogate, self.separable, self.global_search)
-        search = Router(*parts, network=self._network(), gate=self._gate()).search(run, first)
+        search = Router(*parts, network=self._network(), gate=self._gate(len(lower), budget)).search(run, first)
         values: Any = None
         while True:
             with np.errstate(all="ignore"):  # failed evaluations are infinities, which experts compute with
@@ -63,7 +69,8 @@ class Portfolio(AbstractProgram):
             return None
         return shipped_network() if self.residual_weights is None else load_network(self.residual_weights)
 
-    def _gate(self) -> Gate | None:
-        if not self.gate:
+    def _gate(self, dimension: int, budget: int) -> Gate | None:
+        trained = GATED_BUDGETS[0] * dimension <= budget <= GATED_BUDGETS[1] * dimension
+        if not self.gate or not trained or dimension > GATED_DIMENSION:
             return None
         return shipped_gate() if self.gate_weights is None else load_gate(self.gate_weights)

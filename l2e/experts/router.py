@@ -34,7 +34,7 @@ WEAK_INTERACTION = -1.4
 PATIENCE = 4.0
 """With quasi-Newton where the fitted quadratic has no cross terms, and the evolutionary search is slower still."""
 
-NEAR_BUDGET, GATED_BUDGET, RICH_BUDGET = 100, 200, 500
+NEAR_BUDGET, RICH_BUDGET = 100, 500
 """Evaluations per dimension."""
 
 
@@ -105,12 +105,10 @@ class Router:
 
     def _newton(self, run: Run, newton: QuasiNewton, line: Line) -> Steps:
         """Quasi-Newton until it is done, slow, or the gate leaves it, which is asked when moments have come."""
-        gated = run.budget <= GATED_BUDGET * run.dimension and run.dimension <= MAX_CROSS_DIMENSION
-        gate = self.gate if gated else None
         asked = 0
         while True:
             come = sum(newton.used >= moment * run.dimension for moment in MOMENTS)
-            if gate is not None and come > asked and gate.leaves(run, newton, line):
+            if self.gate is not None and come > asked and self.gate.leaves(run, newton, line):
                 return "left"
             asked = come
             reason = yield from newton.step(run)

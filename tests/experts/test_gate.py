@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from searching import drive, fresh_run, rotation
 
+import l2e
 from l2e.experts.gate import FEATURES, MOMENTS, Gate, GateWeights, features
+from l2e.experts.portfolio import Portfolio
 from l2e.experts.probes import NO_LINE
 from l2e.experts.quasi_newton import QuasiNewton
 from l2e.experts.router import Router
@@ -48,13 +50,24 @@ def test_leaving_ends_quasi_newton_at_the_first_moment_and_nothing_before_it_dif
     assert 12 + MOMENTS[0] * 6 <= same < 12 + MOMENTS[1] * 6 + 1
 
 
-def test_the_gate_is_asked_at_most_once_for_each_moment_and_not_with_much_to_spend():
+def test_the_gate_is_asked_at_most_once_for_each_moment():
     gate = Scripted(None)
     searched(gate, 1200)
     assert 3 <= len(gate.seen) <= len(MOMENTS)
-    rich = Scripted(None)
-    searched(rich, 1206)
-    assert not rich.seen
+
+
+@pytest.mark.parametrize(("dimension", "budget"), [(6, 39 * 6), (6, 201 * 6), (25, 50 * 25)])
+def test_the_default_does_not_ask_outside_of_what_the_gate_was_trained_for(dimension, budget):
+    def value(method):
+        return l2e.minimize(banana, bounds=[(-4, 5)] * dimension, budget=budget, method=method, rng=0).fun
+
+    assert Portfolio()._gate(dimension, budget) is None
+    assert Portfolio()._gate(6, 50 * 6) is not None
+    assert value("l2e") == value("l2e-untrained")
+
+
+def banana(x):
+    return float((100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum())
 
 
 def test_features_are_finite_and_do_not_change_with_the_scale_of_values():
