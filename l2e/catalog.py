@@ -154,8 +154,14 @@ METHODS: dict[str, Method] = {
         program=True,
     ),
     "l2e-untrained": Method(
-        "l2e without what was trained: quasi-Newton yields only by its own rules",
-        _portfolio("l2e-untrained", gate=False),
+        "l2e without trained parts, whether or not they are in the default",
+        _portfolio("l2e-untrained", gate=False, residual=False),
+        native=False,
+        program=True,
+    ),
+    "l2e-gated": Method(
+        "l2e with the trained gate that may end quasi-Newton; not better than l2e so far",
+        _portfolio("l2e-gated", gate=True),
         native=False,
         program=True,
     ),
@@ -221,7 +227,11 @@ def all_methods() -> dict[str, Method]:
 def _model(name: str) -> Method:
     if models.is_program(name):
         path = str(models.find(name))
-        fields = {"gate_weights": path} if models.is_gate(name) else {"residual": True, "residual_weights": path}
+        fields = (
+            {"gate": True, "gate_weights": path}
+            if models.is_gate(name)
+            else {"residual": True, "residual_weights": path}
+        )
         return Method("l2e with these weights", _portfolio(name, **fields), native=False, program=True)
     card = models.card(name)
 

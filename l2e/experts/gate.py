@@ -6,7 +6,7 @@ has the next evaluations.
 
     s = w . tanh(A x + a) + v . x + c,  leave where s > 0
 
-Training (`l2e.meta.gate_train`) begins at w = v = 0 and c = -1: an untrained gate never leaves. The features do not
+Training (`l2e.meta.gate_train`) begins at w = v = 0 and c = -3: an untrained gate never leaves. The features do not
 change when the box or the values are scaled or moved.
 """
 

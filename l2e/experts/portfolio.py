@@ -15,8 +15,8 @@ from l2e.experts.run import HALF, Run
 from l2e.experts.weights import load_gate, load_network, shipped_gate, shipped_network
 from l2e.program import AbstractProgram
 
-GATED_BUDGETS = (40, 200)
-"""Evaluations per dimension with which the gate is asked: with fewer it does harm, with more it was not trained."""
+GATED_BUDGETS = (40, 100)
+"""Evaluations per dimension with which a gate is asked: with fewer or more it gains nothing anywhere (DESIGN.md)."""
 
 GATED_DIMENSION = 24
 """The largest dimension in which it is asked: beyond, the evolutionary path that it would leave to is slow."""
@@ -27,17 +27,17 @@ class Portfolio(AbstractProgram):
 
     The box is mapped onto a cube, so scaling the bounds does not change the search.
 
-    **Arguments:** `numerical`, `surrogate`, `separable`, `global_search`, `gate`: parts that can be switched off, the
-    last of them the trained gate that ends quasi-Newton; `residual`: whether local evolutionary searches have the
-    trained residual, which is not better so far (results/README.md); `gate_weights`, `residual_weights`: files of them
-    instead of the shipped ones.
+    **Arguments:** `numerical`, `surrogate`, `separable`, `global_search`: parts that can be switched off; `gate`,
+    `residual`: trained parts that can be switched on, the gate that may end quasi-Newton and the residual of local
+    evolutionary searches, which on functions they have never seen are not better than nothing so far
+    (results/README.md); `gate_weights`, `residual_weights`: files of them instead of the shipped ones.
     """
 
     numerical: bool = True
     surrogate: bool = True
     separable: bool = True
     global_search: bool = True
-    gate: bool = True
+    gate: bool = False
     residual: bool = False
     gate_weights: str | None = None
     residual_weights: str | None = None
