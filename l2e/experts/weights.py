@@ -65,6 +65,6 @@ def load_gate(path: str | os.PathLike[str]) -> Gate:
 
 
 @functools.cache
-def shipped_gate() -> Gate | None:
-    """The gate inside the package, if there is one."""
-    return load_gate(SHIPPED_GATE) if SHIPPED_GATE.is_file() else None
+def shipped_gate() -> Gate:
+    """The gate inside the package."""
+    return load_gate(SHIPPED_GATE)
