@@ -7,6 +7,7 @@ The numbers of the card are those of `experiments/trained_minus_untrained.py`, o
 
 import argparse
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from trained_minus_untrained import difference
 
 from l2e import checkpoint
 from l2e.experts.weights import SHIPPED, SHIPPED_GATE, load_gate, load_network, save_gate, save_weights
+from l2e.meta.landscapes import FAMILIES, SINGLE
 from l2e.models import find, is_gate
+from l2e.problems import PAPER_TEST
+from l2e.problems.bbob_suite import NAMES
 
 LARGEST = 100_000
 """Bytes the file may have."""
@@ -36,7 +40,12 @@ def main() -> None:
     command = f"l2e train experiments/train/{name}.toml --out runs/{name}"  # as anybody would run it again
     given = {"commit": arguments.commit, "command": command, "trained_minus_untrained": measured}
     given["measured_at"] = arguments.measured_at or arguments.commit
-    facts = {**checkpoint.load_facts(path), **given}
+    trained = checkpoint.load_facts(path)
+    seen = {
+        "trained_on": [*_landscapes(trained["tasks"]["landscapes"]), *_names(trained["tasks"]["functions"])],
+        "never_seen": _names(PAPER_TEST),
+    }
+    facts = {**trained, **given, **seen}
     shipped = SHIPPED_GATE if gate else SHIPPED
     if gate:
         save_gate(shipped, load_gate(path).weights, facts)
@@ -49,6 +58,14 @@ def main() -> None:
     if size > LARGEST:
         shipped.unlink()
         raise SystemExit(f"too large to ship: at most {LARGEST}")
+
+
+def _landscapes(which: str) -> list[str]:
+    return [f"random landscapes: {family}" for family in {"all": FAMILIES, "single": SINGLE, "none": ()}[which]]
+
+
+def _names(functions: Iterable[int]) -> list[str]:
+    return [f"f{function} {NAMES[function - 1]}" for function in functions]
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

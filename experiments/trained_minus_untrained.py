@@ -67,7 +67,7 @@ def measure(arguments: argparse.Namespace) -> list[dict[str, Any]]:
 def _routers(path: Path, whole: bool) -> tuple[Router, Router]:
     """Without and with these weights."""
     parts: dict[str, Any] = {"numerical": whole, "separable": whole}
-    trained = {"gate": load_gate(path)} if is_gate(path) else {"network": load_network(path)}
+    trained: dict[str, Any] = {"gate": load_gate(path)} if is_gate(path) else {"network": load_network(path)}
     return Router(**parts), Router(**parts, **trained)
 
 
