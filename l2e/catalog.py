@@ -227,11 +227,8 @@ def all_methods() -> dict[str, Method]:
 def _model(name: str) -> Method:
     if models.is_program(name):
         path = str(models.find(name))
-        fields = (
-            {"gate": True, "gate_weights": path}
-            if models.is_gate(name)
-            else {"residual": True, "residual_weights": path}
-        )
+        part = "gate" if models.is_gate(name) else "residual"
+        fields = {part: True, f"{part}_weights": path}
         return Method("l2e with these weights", _portfolio(name, **fields), native=False, program=True)
     card = models.card(name)
 

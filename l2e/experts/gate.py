@@ -11,7 +11,7 @@ change when the box or the values are scaled or moved.
 """
 
 import math
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -78,8 +78,13 @@ class Gate:
 
     def leaves(self, run: Run, newton: QuasiNewton, line: Line) -> bool:
         """Whether the search should end now, in favour of the evolutionary path."""
-        x, w = features(run, newton, line), self.weights
-        return float(w.outer @ np.tanh(w.inner @ x + w.inner_bias) + w.direct @ x + w.bias) > 0
+        return float(signal(np, self.weights, features(run, newton, line))) > 0
+
+
+def signal(xp: Any, weights: GateWeights, seen: Any) -> Any:
+    """s of features in the last axis, computed by this array module."""
+    inner = xp.tanh(seen @ weights.inner.T + weights.inner_bias)
+    return inner @ weights.outer + seen @ weights.direct + weights.bias
 
 
 def features(run: Run, newton: QuasiNewton, line: Line) -> np.ndarray:

@@ -1,15 +1,13 @@
 """The training of the default method's gate as a TOML file: `kind = "gate"` in its table [optimizer]."""
 
 import dataclasses
-import tomllib
 from pathlib import Path
 from typing import Any
 
-from l2e._names import unknown
 from l2e.experts.weights import GATE_KIND
 from l2e.meta.config import parse_table
 from l2e.meta.gate_train import GateSpec
-from l2e.meta.search_config import FamiliesTable
+from l2e.meta.search_config import FamiliesTable, check_tables, has_kind, listed, read_tables
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,19 +50,13 @@ class GateConfig:
         """The file in plain JSON, but for how many processes play, which changes nothing."""
         tables = {name: dataclasses.asdict(getattr(self, name)) for name in ("tasks", "problems", "training")}
         tables["training"].pop("workers")
-        plain = {
-            name: {key: list(value) if isinstance(value, tuple) else value for key, value in table.items()}
-            for name, table in tables.items()
-        }
+        plain = {name: listed(table) for name, table in tables.items()}
         return {"optimizer": {"kind": GATE_KIND}, **plain}
 
 
 def is_gate_training(path: Path) -> bool:
     """Whether a file describes a training of the gate."""
-    try:
-        return tomllib.loads(path.read_text()).get("optimizer", {}).get("kind") == GATE_KIND
-    except (tomllib.TOMLDecodeError, AttributeError):
-        return False  # for the reader of other trainings to say what is wrong
+    return has_kind(path, GATE_KIND)
 
 
 def load_gate_config(path: Path) -> GateConfig:
@@ -72,23 +64,12 @@ def load_gate_config(path: Path) -> GateConfig:
 
     **Raises:** `ValueError` naming the file, the table and the key that is unknown or has a wrong value.
     """
-    try:
-        return parse_gate_config(tomllib.loads(path.read_text()))
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from error
+    return read_tables(path, parse_gate_config)
 
 
 def parse_gate_config(tables: dict[str, Any]) -> GateConfig:
     """Tables of plain values as a configuration."""
-    allowed = ("optimizer", "tasks", "problems", "training")
-    for name, table in tables.items():
-        if name not in allowed:
-            raise unknown("table", name, allowed)
-        if not isinstance(table, dict):
-            raise ValueError(f"{name} must be a table, got {table!r}")
-    for key in tables.get("optimizer", {}):
-        if key != "kind":
-            raise unknown("key in [optimizer]", key, ["kind"])
+    check_tables(tables, ("optimizer", "tasks", "problems", "training"))
     config = GateConfig(
         parse_table(FamiliesTable, tables.get("tasks", {}), "[tasks]"),
         parse_table(ProblemsTable, tables.get("problems", {}), "[problems]"),

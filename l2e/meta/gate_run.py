@@ -1,11 +1,7 @@
 """A training of the gate in a folder: what was played, best weights, metrics and picture; killed, it goes on."""
 
-import multiprocessing
 import sys
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,11 +12,10 @@ from l2e import checkpoint
 from l2e._version import __version__
 from l2e.checkpoint import CheckpointError
 from l2e.experts.weights import save_gate
-from l2e.meta.episodes import Task
 from l2e.meta.gate_outcomes import Outcomes, empty, joined, outcomes_of
 from l2e.meta.gate_train import GateInfo, GateSpec, tasks_of, train_gate
 from l2e.meta.run import BEST, METRICS, append_metrics, cut_metrics, interruptible
-from l2e.meta.search_run import draw_gains
+from l2e.meta.search_run import draw_gains, players
 
 PLAYED = "played"
 """Folder of the outcomes, a file for each round."""
@@ -50,7 +45,7 @@ def run_gate(
     identity = {"tasks": facts["tasks"], "problems": shapes, "seed": spec.seed}
     rounds: list[Outcomes] = []
     hours = 0.0
-    with interruptible() as interrupted, _players(workers) as player:
+    with interruptible() as interrupted, players(outcomes_of, workers) as player:
         try:
             for number in range(spec.rounds):
                 path = folder / PLAYED / f"{number:04d}.safetensors"
@@ -104,13 +99,3 @@ def _load(path: Path, problems: int, identity: dict[str, Any]) -> tuple[Outcomes
     if stored.get("training") != identity:
         raise CheckpointError(f"{path} belongs to a training on other problems; name another folder or remove it")
     return checkpoint.load_tree(path, empty(problems)), float(stored["hours"])
-
-
-@contextmanager
-def _players(workers: int) -> Iterator[Callable[[list[Task]], list[Outcomes]]]:
-    """Who plays: this process, or several that are started fresh."""
-    if workers <= 1:
-        yield lambda tasks: [outcomes_of(task) for task in tasks]
-        return
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield lambda tasks: list(pool.map(outcomes_of, tasks))

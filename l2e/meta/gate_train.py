@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from l2e.experts.gate import FEATURES, GateWeights
+from l2e.experts.gate import FEATURES, GateWeights, signal
 from l2e.meta.episodes import Task
 from l2e.meta.gate_outcomes import Outcomes
 
@@ -127,18 +127,13 @@ def train_gate(spec: GateSpec, outcomes: Outcomes) -> Iterator[tuple[GateWeights
 
 def decided(weights: GateWeights, outcomes: Outcomes) -> np.ndarray:
     """The score of each problem with a gate that leaves where s > 0."""
-    leave = (np.asarray(_signal(weights, outcomes.seen)) > 0) & (outcomes.came > 0)
+    leave = (np.asarray(signal(jnp, weights, outcomes.seen)) > 0) & (outcomes.came > 0)
     first = leave.argmax(axis=1)
     return np.where(leave.any(axis=1), outcomes.left[np.arange(len(first)), first], outcomes.stayed)
 
 
-def _signal(weights: GateWeights, seen: jax.Array | np.ndarray) -> jax.Array:
-    inner = jnp.tanh(seen @ weights.inner.T + weights.inner_bias)
-    return inner @ weights.outer + seen @ weights.direct + weights.bias
-
-
 def _expected(weights: GateWeights, outcomes: Outcomes) -> jax.Array:
-    chance = jax.nn.sigmoid(_signal(weights, outcomes.seen)) * outcomes.came
+    chance = jax.nn.sigmoid(signal(jnp, weights, outcomes.seen)) * outcomes.came
     stay = jnp.cumprod(1 - chance, axis=1)
     before = jnp.concatenate([jnp.ones_like(stay[:, :1]), stay[:, :-1]], axis=1)
     return (before * chance * outcomes.left).sum(axis=1) + stay[:, -1] * outcomes.stayed

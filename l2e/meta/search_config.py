@@ -2,8 +2,9 @@
 
 import dataclasses
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from l2e._names import unknown
 from l2e.experts.weights import KIND
@@ -12,6 +13,8 @@ from l2e.meta.episodes import MODES
 from l2e.meta.landscapes import FAMILIES, SINGLE
 from l2e.meta.search_train import SearchSpec, Shapes
 from l2e.problems.bbob_paper import PAPER_TRAIN
+
+Parsed = TypeVar("Parsed")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,17 +87,22 @@ class SearchConfig:
     @property
     def facts(self) -> dict[str, Any]:
         """The file in plain JSON."""
-        shapes = {mode: _listed(dataclasses.asdict(table)) for mode, table in self.shapes.items()}
+        shapes = {mode: listed(dataclasses.asdict(table)) for mode, table in self.shapes.items()}
         tasks = {"landscapes": self.tasks.landscapes, "functions": list(self.tasks.functions)}
         return {"optimizer": {"kind": KIND}, "tasks": tasks, **shapes, "training": self.training.settings}
 
 
 def is_search_training(path: Path) -> bool:
-    """Whether a file describes a training of the default method."""
+    """Whether a file describes a training of the default method's residual."""
+    return has_kind(path, KIND)
+
+
+def has_kind(path: Path, kind: str) -> bool:
+    """Whether a file is of this kind; of one that cannot be read another reader says what is wrong."""
     try:
-        return tomllib.loads(path.read_text()).get("optimizer", {}).get("kind") == KIND
+        return tomllib.loads(path.read_text()).get("optimizer", {}).get("kind") == kind
     except (tomllib.TOMLDecodeError, AttributeError):
-        return False  # for the reader of other trainings to say what is wrong
+        return False
 
 
 def load_search_config(path: Path) -> SearchConfig:
@@ -102,23 +110,20 @@ def load_search_config(path: Path) -> SearchConfig:
 
     **Raises:** `ValueError` naming the file, the table and the key that is unknown or has a wrong value.
     """
+    return read_tables(path, parse_search_config)
+
+
+def read_tables(path: Path, parse: Callable[[dict[str, Any]], Parsed]) -> Parsed:
+    """The tables of a file as a configuration; errors name the file."""
     try:
-        return parse_search_config(tomllib.loads(path.read_text()))
+        return parse(tomllib.loads(path.read_text()))
     except (ValueError, TypeError) as error:
         raise ValueError(f"{path}: {error}") from error
 
 
 def parse_search_config(tables: dict[str, Any]) -> SearchConfig:
     """Tables of plain values as a configuration."""
-    allowed = ("optimizer", "tasks", *MODES, "training")
-    for name, table in tables.items():
-        if name not in allowed:
-            raise unknown("table", name, allowed)
-        if not isinstance(table, dict):
-            raise ValueError(f"{name} must be a table, got {table!r}")
-    for key in tables.get("optimizer", {}):
-        if key != "kind":
-            raise unknown("key in [optimizer]", key, ["kind"])
+    check_tables(tables, ("optimizer", "tasks", *MODES, "training"))
     shapes = {mode: parse_table(ShapesTable, tables[mode], f"[{mode}]") for mode in MODES if mode in tables}
     if not shapes:
         raise ValueError(f"one of the tables {', '.join(f'[{mode}]' for mode in MODES)} must say what is played")
@@ -129,5 +134,18 @@ def parse_search_config(tables: dict[str, Any]) -> SearchConfig:
     )
 
 
-def _listed(table: dict[str, Any]) -> dict[str, Any]:
+def check_tables(tables: dict[str, Any], allowed: tuple[str, ...]) -> None:
+    """That only these tables are there, and that [optimizer] says nothing but its kind."""
+    for name, table in tables.items():
+        if name not in allowed:
+            raise unknown("table", name, allowed)
+        if not isinstance(table, dict):
+            raise ValueError(f"{name} must be a table, got {table!r}")
+    for key in tables.get("optimizer", {}):
+        if key != "kind":
+            raise unknown("key in [optimizer]", key, ["kind"])
+
+
+def listed(table: dict[str, Any]) -> dict[str, Any]:
+    """Tuples as the lists of plain JSON."""
     return {key: list(value) if isinstance(value, tuple) else value for key, value in table.items()}

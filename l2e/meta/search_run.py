@@ -3,11 +3,11 @@
 import multiprocessing
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from rich.console import Console
@@ -19,7 +19,12 @@ from l2e.checkpoint import CheckpointError
 from l2e.experts.weights import save_weights
 from l2e.meta.episodes import Task, play
 from l2e.meta.run import BEST, CURVE, METRICS, STATE, append_metrics, cut_metrics, interruptible, read_metrics
-from l2e.meta.search_train import Player, SearchSpec, SearchState, advance, alone, begin
+from l2e.meta.search_train import SearchSpec, SearchState, advance, begin
+
+Game = TypeVar("Game")
+Score = TypeVar("Score")
+CHUNK = 4
+"""Episodes that a process is given at once: they are short."""
 
 
 def run_search(
@@ -36,7 +41,7 @@ def run_search(
     folder.mkdir(parents=True, exist_ok=True)
     state, hours = _load(folder / STATE, spec, facts)
     cut_metrics(folder / METRICS, int(state.step))
-    with interruptible() as interrupted, _players(workers) as player:
+    with interruptible() as interrupted, players(_play, workers, CHUNK) as player:
         try:
             while int(state.step) < spec.steps and not interrupted():
                 began = time.monotonic()
@@ -100,17 +105,15 @@ def _save_best(path: Path, spec: SearchSpec, state: SearchState, facts: dict[str
 
 
 @contextmanager
-def _players(workers: int) -> Iterator[Player]:
-    """Who plays: this process, or several that are started fresh."""
+def players(
+    play: Callable[[Game], Score], workers: int, chunk: int = 1
+) -> Iterator[Callable[[Iterable[Game]], list[Score]]]:
+    """Who plays: this process, or several that are started fresh and given so many games at once; the order is kept."""
     if workers <= 1:
-        yield alone
+        yield lambda games: [play(game) for game in games]
         return
     with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-
-        def shared(games: Iterable[tuple[np.ndarray | None, Task]]) -> list[float]:
-            return list(pool.map(_play, games, chunksize=4))
-
-        yield shared
+        yield lambda games: list(pool.map(play, games, chunksize=chunk))
 
 
 def _play(game: tuple[np.ndarray | None, Task]) -> float:
