@@ -154,14 +154,8 @@ METHODS: dict[str, Method] = {
         program=True,
     ),
     "l2e-untrained": Method(
-        "l2e without trained parts, whether or not they are in the default",
+        "l2e without its trained gate, which is asked with 60 to 100 D evaluations",
         _portfolio("l2e-untrained", gate=False, residual=False),
-        native=False,
-        program=True,
-    ),
-    "l2e-gated": Method(
-        "l2e with the trained gate that may end quasi-Newton; not better than l2e so far",
-        _portfolio("l2e-gated", gate=True),
         native=False,
         program=True,
     ),
@@ -175,6 +169,7 @@ METHODS: dict[str, Method] = {
     "l2e-without-surrogate": _without("surrogate", "the fitted quadratic in its evolutionary searches"),
     "l2e-without-separable": _without("separable", "coordinate-wise search"),
     "l2e-without-global": _without("global_search", "other starts and global experts"),
+    "l2e-without-scout": _without("scout", "an evolutionary search before quasi-Newton with 40 to 60 D evaluations"),
     "random-search": Method("uniform random points", _random_search),
     "de": Method("differential evolution, rand/1/bin", _de("rand/1/bin")),
     "de-pbest": Method("differential evolution, current-to-pbest/1/bin", _de("current-to-pbest/1/bin")),

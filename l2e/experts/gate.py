@@ -41,6 +41,7 @@ FEATURES = (
     "cosine of gradients",
     "distance from the start",
     "share of coordinates at faces",
+    "last gains over those before",
 )
 
 
@@ -122,6 +123,7 @@ def features(run: Run, newton: QuasiNewton, line: Line) -> np.ndarray:
             journal.cosine,
             float(np.linalg.norm(newton.x - journal.first_x)) / (HALF * math.sqrt(d)),
             float(np.mean(np.abs(newton.x) >= HALF)),
+            _decades(sum(gains[-3:]) / max(sum(gains[-6:-3]), 1e-300), -6, 3) / 3 if len(gains) > 3 else 0.0,
         ]
     )
 

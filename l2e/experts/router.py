@@ -1,7 +1,9 @@
 """Which expert has the next evaluations: the order of the default optimizer, by what is left and what was seen.
 
-1. Quasi-Newton from the start, as long as it is sound, not slow, and the learned gate says go on.
-2. Where a probe says separable: coordinate-wise search, then quasi-Newton again. At a smooth minimum: other starts.
+1. Quasi-Newton from the start, as long as it is sound, not slow, and the learned gate says go on; with little to spend
+   from where a few generations of the evolutionary search come to.
+2. Where a probe says separable: coordinate-wise search, then quasi-Newton again; with little to spend only on a wavy
+   function, and before all else. At a smooth minimum: other starts.
 3. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
    that it converged and is wrong; then over the whole cube.
 4. With much left: a population told what is left, L-SHADE where pairs of coordinates hardly interact, else a shrinking
@@ -37,6 +39,17 @@ PATIENCE = 4.0
 NEAR_BUDGET, RICH_BUDGET = 100, 500
 """Evaluations per dimension."""
 
+SCOUT_BUDGETS, SCOUTED = (40, 60), 7
+"""Evaluations per dimension with which the evolutionary search goes before quasi-Newton, and for how many; if nothing
+seen until its first generation is better than the start, no longer than that."""
+
+NO_GRADIENT = ("noisy", "flat", "failed")
+"""Reasons of quasi-Newton after which a search before it goes on as if nothing had been."""
+
+WAVY_TURNS = 2
+"""A function that changes direction so often on a line through the cube is searched along its axes first, if it is
+separable and less than `NEAR_BUDGET` is there: quasi-Newton would leave too little for that."""
+
 
 class Router:
     """The order of the experts for one search; `search` is the generator that runs it.
@@ -51,11 +64,13 @@ class Router:
         surrogate: bool = True,
         separable: bool = True,
         global_: bool = True,
+        scout: bool = True,
         network: Network | None = None,
         gate: AsksToLeave | None = None,
     ):
         self.network = network
         self.gate = gate
+        self.scout = scout
         self.numerical, self.surrogate, self.separable, self.global_ = numerical, surrogate, separable, global_
 
     def search(self, run: Run, start: np.ndarray) -> Steps:
@@ -64,16 +79,27 @@ class Router:
         value = float((yield from run.evaluate(start))[0])
         reason: str | None = "not tried"
         newton: QuasiNewton | None = None
+        scout: Evolution | None = None
         line = NO_LINE
         if self.numerical and run.budget >= 40 * d:
             line = yield from look_along_line(run, start)
+        wavy = self.separable and run.budget < NEAR_BUDGET * d and line.turns >= WAVY_TURNS and run.remaining >= 36 * d
+        if wavy:
+            yield from self._separable(run)
         if line.rugged:
             reason = "rugged"
         elif self.numerical and np.isfinite(value):
             newton = QuasiNewton(start, value)
+            if self.scout and d <= MAX_CROSS_DIMENSION and SCOUT_BUDGETS[0] * d <= run.budget <= SCOUT_BUDGETS[1] * d:
+                scout = self._evolution(run, start, 0.2 * 2 * HALF)
+                limit = run.used + SCOUTED * d
+                yield from finish(scout, run, run.used + d)
+                if run.best_f < value:  # else the start is a good one
+                    yield from finish(scout, run, limit)
+                newton = QuasiNewton(run.best_x, run.best_f)
             reason = yield from self._newton(run, newton, line)
             run.notes.add(str(reason))
-        if self.separable and run.remaining >= 40 * d:
+        if self.separable and not wavy and run.remaining >= 40 * d:
             yield from self._separable(run)
         if newton is not None and reason == "slow" and d > MAX_CROSS_DIMENSION and _is_best(newton, run):
             newton.patience = PATIENCE
@@ -90,6 +116,8 @@ class Router:
         if reason in ("rugged", "converged"):
             run.forget()  # a minimum among several: look at the whole with fresh eyes
             search = self._evolution(run, start, 0.2 * 2 * HALF, local=False)
+        elif scout is not None and reason in NO_GRADIENT:
+            search = scout
         else:  # also after a search with quasi-Newton's metric, which may have been the wrong one
             search = self._evolution(run, run.best_x, 0.2 * 2 * HALF)
         rugged = False

@@ -17,6 +17,7 @@ from l2e.experts.router import Router
 from l2e.experts.run import HALF, Run, Steps, finish
 from l2e.experts.shrinking import Shrinking
 from l2e.meta.landscapes import draw_landscape
+from l2e.problem import Optimum
 from l2e.problems.bbob_random import random_bbob
 
 MOMENTS = ((0.25, 0.1), (0.4, 0.1), (0.55, 0.15), (0.7, 0.2), (0.85, 0.2), (1.0, 0.25))
@@ -27,6 +28,9 @@ FIRST, LAST = 2.0, -8.0
 
 BEYOND = 0.2
 """How much a decade before the first target counts, against one behind it: some, so that there is a slope."""
+
+NEAR = (-2.0, -0.5)
+"""log10 of how far from the minimum a search begins that begins near it, as a share of half the cube."""
 
 Mode = Literal["guided", "shrinking", "whole"]
 """What searches: the evolutionary search as the router runs it without numerical experts, the shrinking one alone, or
@@ -45,6 +49,7 @@ class Task(NamedTuple):
     dimension: int
     budget: int  # evaluations per dimension
     seed: tuple[int, ...]
+    near: bool = False  # it begins near the minimum, as with a good guess, and not in the centre or anywhere
 
 
 def play(weights: np.ndarray | None, task: Task) -> float:
@@ -57,12 +62,15 @@ def play(weights: np.ndarray | None, task: Task) -> float:
 def gaps_of(task: Task, search: Callable[[Run, np.ndarray], Steps]) -> list[float]:
     """What a search from the task's start leaves of its problem at each of the moments."""
     rng = np.random.default_rng(task.seed)
-    function, f_opt = _problem(rng, task)
+    function, (x_opt, f_opt) = _problem(rng, task)
     start = np.zeros(task.dimension) if rng.random() < 0.5 else rng.uniform(-0.8 * HALF, 0.8 * HALF, task.dimension)
+    if task.near:
+        away = 10.0 ** rng.uniform(*NEAR) * rng.standard_normal(task.dimension)
+        start = np.clip(x_opt + HALF * away, -HALF, HALF)
     budget = task.budget * task.dimension
     run = Run(task.dimension, budget, np.random.default_rng((*task.seed, 1)))
     with np.errstate(all="ignore"):  # failed evaluations are infinities, which experts compute with
-        return [value - f_opt for value in spend(search(run, start), function, budget)]
+        return [value - float(f_opt) for value in spend(search(run, start), function, budget)]
 
 
 def score(gap: float) -> float:
@@ -104,12 +112,12 @@ def _shrinking(run: Run, network: Network | None) -> Steps:
         yield from finish(Shrinking(run.dimension, max(run.remaining, 1), run.rng, network), run)
 
 
-def _problem(rng: np.random.Generator, task: Task) -> tuple[Callable[[np.ndarray], np.ndarray], float]:
+def _problem(rng: np.random.Generator, task: Task) -> tuple[Callable[[np.ndarray], np.ndarray], Optimum]:
     if task.family.startswith("bbob:f"):
         drawn = random_bbob(int(rng.integers(2**31)), int(task.family.removeprefix("bbob:f")), task.dimension)
-        return functools.partial(in_rows, drawn), float(drawn.optimum.f)
+        return functools.partial(in_rows, drawn), drawn.optimum
     landscape = draw_landscape(rng, task.family, task.dimension)
-    return functools.partial(landscape.values, np), float(landscape.optimum.f)
+    return functools.partial(landscape.values, np), landscape.optimum
 
 
 def in_rows(problem: Callable[[np.ndarray], np.ndarray], points: np.ndarray) -> np.ndarray:

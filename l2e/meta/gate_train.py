@@ -23,6 +23,9 @@ from l2e.experts.gate import FEATURES, GateWeights, signal
 from l2e.meta.episodes import Task
 from l2e.meta.gate_outcomes import Outcomes
 
+NEAR_SHARE = 1 / 3
+"""Of searches that begin near the minimum; the others begin in the centre or anywhere."""
+
 FIRST_BIAS = -3.0
 """Far from leaving: begun nearer, some trainings fall at once into leaving everywhere and stay there."""
 
@@ -75,7 +78,8 @@ def tasks_of(spec: GateSpec, number: int) -> list[Task]:
     for place, family in enumerate(spec.families):
         rng = np.random.default_rng((spec.seed, 5, number, place))
         dimension, budget = int(rng.choice(spec.dimensions)), int(rng.choice(spec.budgets))
-        tasks.append(Task("whole", family, dimension, budget, (spec.seed, 6, number, place)))
+        near = bool(rng.random() < NEAR_SHARE)
+        tasks.append(Task("whole", family, dimension, budget, (spec.seed, 6, number, place), near))
     return tasks
 
 

@@ -14,6 +14,9 @@ import numpy as np
 HALF = 5.0
 """Landscapes live in [-HALF, HALF]^D."""
 
+OCTAVES = 5
+"""Scales of waves upon waves."""
+
 Numbers = dict[str, np.ndarray]
 
 
@@ -67,6 +70,22 @@ def _valley(xp: Any, p: Any, y: Any) -> Any:
     return (along**2)[:, 0] + (y[:, 1:] - bend) ** 2 @ p["a"]
 
 
+def _chain(xp: Any, p: Any, y: Any) -> Any:
+    """y_1^2 + sum a_i (y_(i+1) - c_i (sin(w_i y_i + s_i) - sin s_i))^2: each coordinate bends the valley of the next"""
+    bend = p["c"] * (xp.sin(p["w"] * y[:, :-1] + p["s"]) - xp.sin(p["s"]))
+    return y[:, 0] ** 2 + (y[:, 1:] - bend) ** 2 @ p["a"]
+
+
+def _lopsided(xp: Any, p: Any, y: Any) -> Any:
+    """sum a_i y_i^2 exp(r_i tanh(w_i y_i)): bowls steeper on one side than on the other"""
+    return (y**2 * xp.exp(p["r"] * xp.tanh(p["w"] * y))) @ p["a"]
+
+
+def _products(xp: Any, p: Any, y: Any) -> Any:
+    """mean_k (u_k . y + (v_k . y) (w_k . y))^2: least squares of more second-order polynomials than coordinates"""
+    return ((y @ p["u"] + (y @ p["v"]) * (y @ p["w"])) ** 2).mean(axis=1)
+
+
 def _ridge(xp: Any, p: Any, y: Any) -> Any:
     """(y . along)^2 + a (|y|^2 - (y . along)^2)^q, q < 1: steep to the sides, gentle along"""
     along = (y @ p["along"]) ** 2
@@ -88,6 +107,13 @@ def _ripples(xp: Any, p: Any, y: Any) -> Any:
 def _waves(xp: Any, p: Any, y: Any) -> Any:
     """b |y|^2 + sum_k a_k (1 - cos(w_k . y)): a sample of a random field, with its minimum planted"""
     return p["b"] * (y**2).sum(axis=1) + (1 - xp.cos(y @ p["w"])) @ p["a"]
+
+
+def _octaves(xp: Any, p: Any, y: Any) -> Any:
+    """b |y|^2 + sum_j h^j mean_k (1 - cos(2^j w_k . y)): waves upon waves, rough at several scales"""
+    turned = y @ p["w"]
+    waves = sum(p["h"] ** j * (1 - xp.cos(2.0**j * turned)).mean(axis=1) for j in range(OCTAVES))
+    return p["b"] * (y**2).mean(axis=1) + waves
 
 
 def _wells(xp: Any, p: Any, y: Any) -> Any:
@@ -136,6 +162,15 @@ def _draw_waves(rng: np.random.Generator, d: int, x_opt: np.ndarray) -> Numbers:
     }
 
 
+def _draw_octaves(rng: np.random.Generator, d: int, x_opt: np.ndarray) -> Numbers:
+    count = 2 * d
+    return {
+        "b": np.asarray(10.0 ** rng.uniform(-2, 0.5)),
+        "h": np.asarray(rng.uniform(0.2, 0.7)),
+        "w": rng.standard_normal((d, count)) * rng.uniform(0.3, 1.5) / math.sqrt(d),
+    }
+
+
 def _draw_wells(rng: np.random.Generator, d: int, x_opt: np.ndarray) -> Numbers:
     count = int(rng.integers(3, 16))
     places = rng.uniform(-HALF, HALF, (count, d)) - x_opt
@@ -172,6 +207,30 @@ def _draw_valley(rng: np.random.Generator, d: int, x_opt: np.ndarray) -> Numbers
     }
 
 
+def _draw_chain(rng: np.random.Generator, d: int, x_opt: np.ndarray) -> Numbers:
+    n = max(d - 1, 0)
+    return {
+        "a": 10.0 ** rng.uniform(0, 3) * spectrum(rng, n, 1.0) if n else np.empty(0),
+        "c": rng.uniform(0.5, 3, n) * rng.choice([-1, 1], n),
+        "w": rng.uniform(0.2, 0.8, n),
+        "s": rng.uniform(0, 2 * math.pi, n),
+    }
+
+
+def _draw_products(rng: np.random.Generator, d: int, x_opt: np.ndarray) -> Numbers:
+    count = int(rng.integers(2, 5)) * d
+    bend = 10.0 ** rng.uniform(-1.5, 0)
+    return {
+        "u": _rows(rng, d, count, 2.0),
+        "v": bend * rng.standard_normal((d, count)) / math.sqrt(d),
+        "w": rng.standard_normal((d, count)) / math.sqrt(d),
+    }
+
+
+def _draw_lopsided(rng: np.random.Generator, d: int, x_opt: np.ndarray) -> Numbers:
+    return {"a": spectrum(rng, d, 4.0), "r": rng.uniform(-2, 2, d), "w": 10.0 ** rng.uniform(-0.5, 1, d)}
+
+
 SHAPES: dict[str, Shape] = {
     "bowl": Shape(lambda rng, d, x: {"a": spectrum(rng, d, 6.0)}, _bowl),
     "powers": Shape(lambda rng, d, x: {"a": spectrum(rng, d, 2.0), "p": rng.uniform(0.8, 4, d)}, _powers),
@@ -184,6 +243,10 @@ SHAPES: dict[str, Shape] = {
     "waves": Shape(_draw_waves, _waves),
     "wells": Shape(_draw_wells, _wells),
     "funnels": Shape(_draw_funnels, _funnels),
+    "chain": Shape(_draw_chain, _chain),
+    "lopsided": Shape(_draw_lopsided, _lopsided),
+    "products": Shape(_draw_products, _products),
+    "octaves": Shape(_draw_octaves, _octaves),
 }
 SMOOTH = ("bowl", "powers", "soft", "valley", "network", "ridge")
 """Shapes on which plateaus and noise are put."""

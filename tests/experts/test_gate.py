@@ -56,14 +56,14 @@ def test_the_gate_is_asked_at_most_once_for_each_moment():
     assert 3 <= len(gate.seen) <= len(MOMENTS)
 
 
-@pytest.mark.parametrize(("dimension", "budget"), [(6, 39 * 6), (6, 101 * 6), (25, 50 * 25)])
+@pytest.mark.parametrize(("dimension", "budget"), [(6, 60 * 6), (6, 101 * 6), (25, 80 * 25)])
 def test_a_gate_is_not_asked_outside_of_where_it_gains(dimension, budget):
     def value(method):
         return l2e.minimize(banana, bounds=[(-4, 5)] * dimension, budget=budget, method=method, rng=0).fun
 
-    assert Portfolio(gate=True)._gate(dimension, budget) is None
-    assert Portfolio(gate=True)._gate(6, 50 * 6) is not None
-    assert value("l2e-gated") == value("l2e-untrained")
+    assert Portfolio()._gate(dimension, budget) is None
+    assert Portfolio()._gate(6, 80 * 6) is not None
+    assert value("l2e") == value("l2e-untrained")
 
 
 def banana(x):
