@@ -2,8 +2,8 @@
 
 1. Quasi-Newton from the start, as long as it is sound, not slow, and the learned gate says go on; with little to spend
    from where a few generations of the evolutionary search come to.
-2. Where a probe says separable: coordinate-wise search, then quasi-Newton again; with little to spend only on a wavy
-   function, and before all else. At a smooth minimum: other starts.
+2. Where a probe says separable: coordinate-wise search, then quasi-Newton again; before all else if there is little to
+   spend and the function is wavy. At a smooth minimum: other starts.
 3. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
    that it converged and is wrong; then over the whole cube.
 4. With much left: a population told what is left, L-SHADE where pairs of coordinates hardly interact, else a shrinking
