@@ -1,7 +1,8 @@
-"""Shared by all tests: where compilations are kept, and that a long run does not hold all of them."""
+"""Shared by all tests: where compilations are kept, that a long run does not hold all of them, that Ctrl-C works."""
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import jax
 import pytest
 
 os.environ.setdefault("L2E_CACHE_DIR", str(Path(__file__).parent.parent / ".pytest_cache" / "xla"))
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start what runs in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # programs that tests start inherit it
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000
