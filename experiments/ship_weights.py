@@ -7,7 +7,6 @@ The numbers of the card are those of `experiments/trained_minus_untrained.py`, o
 
 import argparse
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,13 @@ from trained_minus_untrained import difference
 
 from l2e import checkpoint
 from l2e.experts.weights import SHIPPED, SHIPPED_GATE, load_gate, load_network, save_gate, save_weights
-from l2e.meta.landscapes import FAMILIES, SINGLE
+from l2e.meta.search_config import FamiliesTable
 from l2e.models import find, is_gate
 from l2e.problems import PAPER_TEST
 from l2e.problems.bbob_suite import NAMES
+
+BBOB = "bbob:f"
+"""Of a family's name, before the number of its function."""
 
 LARGEST = 100_000
 """Bytes the file may have."""
@@ -42,8 +44,8 @@ def main() -> None:
     given["measured_at"] = arguments.measured_at or arguments.commit
     trained = checkpoint.load_facts(path)
     seen = {
-        "trained_on": [*_landscapes(trained["tasks"]["landscapes"]), *_names(trained["tasks"]["functions"])],
-        "never_seen": _names(PAPER_TEST),
+        "trained_on": [_described(family) for family in FamiliesTable(**trained["tasks"]).families],
+        "never_seen": [_described(f"{BBOB}{function}") for function in PAPER_TEST],
     }
     facts = {**trained, **given, **seen}
     shipped = SHIPPED_GATE if gate else SHIPPED
@@ -60,12 +62,11 @@ def main() -> None:
         raise SystemExit(f"too large to ship: at most {LARGEST}")
 
 
-def _landscapes(which: str) -> list[str]:
-    return [f"random landscapes: {family}" for family in {"all": FAMILIES, "single": SINGLE, "none": ()}[which]]
-
-
-def _names(functions: Iterable[int]) -> list[str]:
-    return [f"f{function} {NAMES[function - 1]}" for function in functions]
+def _described(family: str) -> str:
+    if not family.startswith(BBOB):
+        return f"random landscapes: {family}"
+    number = family.removeprefix(BBOB)
+    return f"f{number} {NAMES[int(number) - 1]}"
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:

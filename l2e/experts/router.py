@@ -91,11 +91,7 @@ class Router:
         elif self.numerical and np.isfinite(value):
             newton = QuasiNewton(start, value)
             if self.scout and d <= MAX_CROSS_DIMENSION and SCOUT_BUDGETS[0] * d <= run.budget <= SCOUT_BUDGETS[1] * d:
-                scout = self._evolution(run, start, 0.2 * 2 * HALF)
-                limit = run.used + SCOUTED * d
-                yield from finish(scout, run, run.used + d)
-                if run.best_f < value:  # else the start is a good one
-                    yield from finish(scout, run, limit)
+                scout = yield from self._scout(run, start, value)
                 newton = QuasiNewton(run.best_x, run.best_f)
             reason = yield from self._newton(run, newton, line)
             run.notes.add(str(reason))
@@ -130,6 +126,15 @@ class Router:
             yield from finish(search, run, limit)
         while True:
             yield from self._global(run)
+
+    def _scout(self, run: Run, start: np.ndarray, value: float) -> Generator[np.ndarray, np.ndarray, Evolution]:
+        """The evolutionary search that goes before quasi-Newton, after it has looked around."""
+        search = self._evolution(run, start, 0.2 * 2 * HALF)
+        limit = run.used + SCOUTED * run.dimension
+        yield from finish(search, run, run.used + run.dimension)
+        if run.best_f < value:  # else the start is a good one
+            yield from finish(search, run, limit)
+        return search
 
     def _newton(self, run: Run, newton: QuasiNewton, line: Line) -> Steps:
         """Quasi-Newton until it is done, slow, or the gate leaves it, which is asked when moments have come."""

@@ -63,17 +63,20 @@ def _soft(xp: Any, p: Any, y: Any) -> Any:
     return top + xp.log(((xp.exp(rest) + xp.exp(rest - 2 * t)) / 2).mean(axis=1))
 
 
+def _bent(xp: Any, p: Any, y: Any, by: Any) -> Any:
+    """y_1^2 + sum a_i (y_(i+1) - c_i (sin(w_i b_i + s_i) - sin s_i))^2: a valley that b bends, with a gentle slope"""
+    bend = p["c"] * (xp.sin(p["w"] * by + p["s"]) - xp.sin(p["s"]))
+    return y[:, 0] ** 2 + (y[:, 1:] - bend) ** 2 @ p["a"]
+
+
 def _valley(xp: Any, p: Any, y: Any) -> Any:
-    """b y_1^2 + sum a_i (y_i - c_i (sin(w_i y_1 + s_i) - sin s_i))^2: a bent valley with a gentle slope"""
-    along = y[:, :1]
-    bend = p["c"] * (xp.sin(p["w"] * along + p["s"]) - xp.sin(p["s"]))
-    return (along**2)[:, 0] + (y[:, 1:] - bend) ** 2 @ p["a"]
+    """Bent by the first coordinate alone"""
+    return _bent(xp, p, y, y[:, :1])
 
 
 def _chain(xp: Any, p: Any, y: Any) -> Any:
-    """y_1^2 + sum a_i (y_(i+1) - c_i (sin(w_i y_i + s_i) - sin s_i))^2: each coordinate bends the valley of the next"""
-    bend = p["c"] * (xp.sin(p["w"] * y[:, :-1] + p["s"]) - xp.sin(p["s"]))
-    return y[:, 0] ** 2 + (y[:, 1:] - bend) ** 2 @ p["a"]
+    """Each coordinate bends the valley of the next"""
+    return _bent(xp, p, y, y[:, :-1])
 
 
 def _lopsided(xp: Any, p: Any, y: Any) -> Any:

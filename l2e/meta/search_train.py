@@ -19,7 +19,7 @@ import equinox as eqx
 import numpy as np
 
 from l2e.experts.residual import GLOBAL, PARTS, SIZE, WIDTH, first_weights
-from l2e.meta.episodes import MODES, Mode, Task, play
+from l2e.meta.episodes import MODES, Mode, Task
 
 Player = Callable[[Iterable[tuple[np.ndarray | None, Task]]], list[float]]
 """Plays episodes, in order; in this process or in several."""
@@ -240,8 +240,3 @@ def _spread_out(rng: np.random.Generator, families: int, count: int) -> np.ndarr
     """So many families, each as often as the others up to one."""
     whole = np.concatenate([rng.permutation(families) for _ in range(-(-count // families))])
     return whole[:count]
-
-
-def alone(games: Iterable[tuple[np.ndarray | None, Task]]) -> list[float]:
-    """Play in this process."""
-    return [play(weights, task) for weights, task in games]

@@ -25,3 +25,21 @@ def fresh_run(dimension, budget, seed=0):
 
 def rotation(dimension, seed=0):
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((dimension, dimension)))[0]
+
+
+def valley(x):
+    y = rotation(len(x)) @ np.asarray(x)
+    return float((100 * (y[1:] - y[:-1] ** 2) ** 2 + (1 - y[:-1]) ** 2).sum())
+
+
+def searched(router, function, start, budget, seed=0):
+    """The points that a router's search asks for, and what it knows in the end."""
+    seen = []
+
+    def watched(x):
+        seen.append(np.asarray(x).copy())
+        return function(x)
+
+    run = fresh_run(len(start), budget, seed)
+    drive(router.search(run, start), watched, budget)
+    return np.asarray(seen), run

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from searching import drive, fresh_run, rotation
+from searching import drive, fresh_run, searched, valley
 
 import l2e
 from l2e.experts.gate import FEATURES, MOMENTS, Gate, GateWeights, features
@@ -11,39 +11,26 @@ from l2e.experts.router import Router
 from l2e.meta.gate_outcomes import Scripted
 
 
-def valley(x):
-    y = rotation(6) @ np.asarray(x)
-    return float((100 * (y[1:] - y[:-1] ** 2) ** 2 + (1 - y[:-1]) ** 2).sum())
-
-
 def weights(bias=0.0, direct=None):
     inner = np.random.default_rng(0).standard_normal((3, len(FEATURES)))
     zeros = np.zeros(len(FEATURES))
     return GateWeights(inner, np.zeros(3), np.zeros(3), zeros if direct is None else direct, np.asarray(bias))
 
 
-def searched(gate, budget, function=valley):
-    seen = []
-
-    def watched(x):
-        seen.append(np.asarray(x).copy())
-        return function(x)
-
-    run = fresh_run(6, budget)
-    drive(Router(gate=gate).search(run, np.zeros(6)), watched, budget)
-    return np.asarray(seen), run
+def gated(gate, budget):
+    return searched(Router(gate=gate), valley, np.zeros(6), budget)
 
 
 def test_a_gate_that_never_leaves_changes_nothing():
-    with_gate, run = searched(Gate(weights(bias=-1.0)), 600)
-    np.testing.assert_array_equal(with_gate, searched(None, 600)[0])
+    with_gate, run = gated(Gate(weights(bias=-1.0)), 600)
+    np.testing.assert_array_equal(with_gate, gated(None, 600)[0])
     assert "left" not in run.notes
 
 
 def test_leaving_ends_quasi_newton_at_the_first_moment_and_nothing_before_it_differs():
     gate = Scripted(0)
-    left, run = searched(gate, 600)
-    stayed, _ = searched(None, 600)
+    left, run = gated(gate, 600)
+    stayed, _ = gated(None, 600)
     assert "left" in run.notes
     assert len(gate.seen) == 1
     same = int((left[: len(stayed)] == stayed[: len(left)]).all(axis=1).argmin())
@@ -52,7 +39,7 @@ def test_leaving_ends_quasi_newton_at_the_first_moment_and_nothing_before_it_dif
 
 def test_the_gate_is_asked_at_most_once_for_each_moment():
     gate = Scripted(None)
-    searched(gate, 1200)
+    gated(gate, 1200)
     assert 3 <= len(gate.seen) <= len(MOMENTS)
 
 

@@ -1,15 +1,10 @@
 import numpy as np
 import pytest
-from searching import drive, fresh_run, rotation
+from searching import drive, fresh_run, rotation, searched, valley
 
 from l2e.experts.router import SCOUTED, Router
 
 D = 6
-
-
-def valley(x):
-    y = rotation(D) @ np.asarray(x)
-    return float((100 * (y[1:] - y[:-1] ** 2) ** 2 + (1 - y[:-1]) ** 2).sum())
 
 
 def wavy(x):
@@ -24,15 +19,7 @@ def first_difference(points):
 
 
 def seen(function, per_dimension, seed=0, start=None, **parts):
-    points = []
-
-    def watched(x):
-        points.append(np.asarray(x).copy())
-        return function(x)
-
-    run = fresh_run(D, per_dimension * D, seed)
-    drive(Router(**parts).search(run, np.zeros(D) if start is None else start), watched, per_dimension * D)
-    return np.asarray(points), run
+    return searched(Router(**parts), function, np.zeros(D) if start is None else start, per_dimension * D, seed)
 
 
 @pytest.mark.parametrize(("per_dimension", "scouts"), [(39, False), (40, True), (60, True), (61, False)])

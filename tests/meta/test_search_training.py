@@ -16,7 +16,7 @@ from l2e.meta.episodes import MOMENTS, Task, play, score, spend
 from l2e.meta.run import BEST, CURVE, METRICS, STATE, read_metrics
 from l2e.meta.search_config import is_search_training, load_search_config, parse_search_config
 from l2e.meta.search_run import run_search
-from l2e.meta.search_train import UNITS, SearchSpec, Shapes, advance, alone, begin, validation_tasks
+from l2e.meta.search_train import UNITS, SearchSpec, Shapes, advance, begin, validation_tasks
 from l2e.problems import PAPER_TEST
 
 SPEC = SearchSpec(
@@ -111,7 +111,7 @@ def test_training_in_a_folder_resumes_exactly(tmp_path):
     assert [row["step"] for row in read_metrics(tmp_path / "whole" / METRICS)] == [1, 2, 3, 4]
     state = begin(SPEC)
     for _ in range(3):
-        state, _ = advance(SPEC, state, alone)
+        state, _ = advance(SPEC, state, lambda games: [play(*game) for game in games])
     stopped = tmp_path / "stopped"  # as if killed after the third step was saved and the fourth was written down
     shutil.copytree(tmp_path / "whole", stopped)
     checkpoint.save_tree(stopped / STATE, state, {"training": {"a": 1}, "hours": 0.0})
