@@ -22,6 +22,9 @@ LEAST_ROOM = 0.3
 MAX_CONDITION = 1e7
 """Of the factor: beyond, its numbers mean nothing (Hansen's tutorial stops where that of C is 1e14)."""
 
+ALIKE = 2
+"""Populations of values that are all the same, after which nothing is left to be found here."""
+
 RESIZE_BEYOND = 0.15
 """A population is kept while the wanted one is within this of it, relatively."""
 
@@ -31,7 +34,8 @@ class Evolution:
 
     **Arguments:** `mean`, `sigma`: in the working cube; `population`: lambda, which may be changed between steps;
     `surrogate`: a model that ranks in place of evaluations while it has earned trust, or None; `factor`: the first
-    M of C = M M', the identity if left out; `network`: weights of the learned residual, None for plain MA-ES.
+    M of C = M M', the identity if left out; `network`: weights of the learned residual, None for plain MA-ES;
+    `record`: the best value known where it begins, which steps to a model's minimiser have to beat.
     """
 
     def __init__(
@@ -42,6 +46,7 @@ class Evolution:
         surrogate: Surrogate | None = None,
         factor: np.ndarray | None = None,
         network: Network | None = None,
+        record: float = np.inf,
     ):
         self.mean, self.sigma, self.first_sigma = mean.copy(), sigma, sigma
         self.factor = np.eye(len(mean)) if factor is None else factor.copy()
@@ -51,9 +56,11 @@ class Evolution:
         self.used = 0
         self._generations = 0
         self.best_f = np.inf
+        self._record = record
         self.bests: list[float] = []  # of each lambda evaluations
         self.spreads: list[float] = []
         self._block: list[float] = []
+        self._latest: list[float] = []
         self.resize(population)
 
     def resize(self, population: int) -> None:
@@ -86,7 +93,7 @@ class Evolution:
         return self._reason(run)
 
     def _plain(self, run: Run, z: np.ndarray) -> Steps:
-        record = run.best_f
+        record = self._record
         values = yield from run.evaluate(self.mean + self.sigma * z @ self.factor.T)
         self._note(values)
         if not np.isfinite(values).any():
@@ -108,7 +115,7 @@ class Evolution:
             order = np.concatenate([[0], order[order != 0]])
         bonus = 0.0 if self.residual is None else self.residual.trust
         chosen = order[: surrogate.evaluations(self.population, bonus)]
-        record = run.best_f
+        record = self._record
         true = yield from run.evaluate(points[chosen])
         if not np.isfinite(true).all() and len(chosen) < len(order):  # of failures the model knows nothing
             rest = yield from run.evaluate(points[order[len(chosen) :]])
@@ -117,7 +124,7 @@ class Evolution:
         surrogate.learn(values[chosen], true)
         values[chosen] = true
         confirmed = bool(true.min() < record)
-        # the minimiser truly is the best ever seen
+        # the minimiser truly is the best that this search has seen
         best_ever = surrogate.fresh and confirmed and true[0] <= true.min()
         if best_ever:
             self.mean = points[0]
@@ -219,12 +226,19 @@ class Evolution:
         if not finite.size:
             return
         self.best_f = min(self.best_f, float(finite.min()))
+        self._record = min(self._record, self.best_f)
+        self._latest = [*self._latest, *finite.tolist()][-self._alike :]
         self._block.extend(finite.tolist())
         if len(self._block) >= self.population:
             block = sorted(self._block)
             self.bests.append(block[0])
             self.spreads.append(_quantile(block, 0.75) - _quantile(block, 0.25))
             self._block = []
+
+    @property
+    def _alike(self) -> int:
+        """So many evaluations in a row that differ by no more than rounding end a search."""
+        return max(ALIKE * self.population, 12)
 
     def _reason(self, run: Run) -> str | None:
         """Why this search is over, if it is: Hansen's tutorial, B.3."""
@@ -236,6 +250,9 @@ class Evolution:
         if self._generations % 10 == 0 and np.linalg.cond(self.factor) > MAX_CONDITION:
             return "broken"
         if self.sigma * math.sqrt(largest) < 1e-12 * self.first_sigma:
+            return "converged"
+        latest = self._latest
+        if len(latest) == self._alike and max(latest) - min(latest) < 1e-11 + 4e-15 * abs(latest[-1]):
             return "converged"
         if len(self.bests) > window:
             recent = self.bests[-window:]

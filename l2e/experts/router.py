@@ -213,14 +213,14 @@ class Router:
         factor: np.ndarray | None = None,
         local: bool = True,
     ) -> Evolution:
-        """`local`: down from one place, for which the residual was trained, and not a choice among many minima.
+        """`local`: down from the best place, for which the residual was trained, and not a choice among many minima.
 
         With little to spend its models look near, with more over ripples, with much they are trusted with caution.
         """
         reach = NEAR if run.budget <= NEAR_BUDGET * run.dimension else WIDE
         surrogate = Surrogate(reach, cautious=_rich(run)) if self.surrogate else None
-        network = self.network if local else None
-        return Evolution(mean, sigma, times * default_population(len(mean)), surrogate, factor, network)
+        network, record = (self.network, run.best_f) if local else (None, np.inf)
+        return Evolution(mean, sigma, times * default_population(len(mean)), surrogate, factor, network, record)
 
     def _evolve(self, run: Run, search: Evolution) -> Steps:
         """The evolutionary search until it is over; with much left, also until it no longer gets on."""
@@ -237,7 +237,7 @@ class Router:
     def _global(self, run: Run) -> Steps:
         """One search over the whole cube for what is left, or a local one when that is little."""
         d, left = run.dimension, run.remaining
-        if left < 60 * d or not self.global_:
+        if left < 60 * d or not self.global_ or not _rich(run):
             if left < 30 * d and self.global_:
                 search = self._evolution(run, run.best_x, 0.02 * 2 * HALF)
             else:

@@ -1,8 +1,13 @@
+import functools
+
 import numpy as np
 import pytest
 from searching import drive, fresh_run, rotation, searched, valley
 
+from l2e.experts import router
 from l2e.experts.router import SCOUTED, Router
+from l2e.experts.shade import Shade
+from l2e.experts.shrinking import Shrinking
 
 D = 6
 
@@ -55,3 +60,16 @@ def test_a_separable_wavy_function_is_searched_along_its_axes_also_with_little_t
         for separable in (True, False)
     }
     assert np.median(ends[True]) < 1e-6 < 0.5 < np.median(ends[False])
+
+
+@pytest.mark.parametrize(("per_dimension", "told"), [(200, False), (600, True)])
+def test_only_with_much_to_spend_a_population_is_told_what_is_left(monkeypatch, per_dimension, told):
+    """With less, searches with a model begin anywhere in the cube until all is spent."""
+    begun = []
+    for expert in (Shade, Shrinking):
+        made = functools.partial(lambda expert, *given: begun.append(expert) or expert(*given), expert)
+        monkeypatch.setattr(router, expert.__name__, made)
+    _, run = seen(valley, per_dimension)
+    assert run.best_f < 1e-8
+    assert run.remaining < 2 * D
+    assert bool(begun) == told

@@ -184,3 +184,28 @@ def test_failures_do_not_count_among_predictions():
     drive(finish(search, run), lambda x: np.nan if x[0] < 0.5 else float(x @ x), run.budget)
     assert run.best_f < 0.251
     assert np.isfinite(search.surrogate.tau)
+
+
+def test_a_search_elsewhere_has_its_own_record_to_beat():
+    """A far better value somewhere else must not hold up a search: its steps are confirmed by its own values."""
+
+    def deepest(record):
+        run = fresh_run(5, 300)
+        drive(run.evaluate(np.full(5, 4.0)), lambda x: -1e6, 1)  # another minimum, deeper than all below
+        run.forget()
+        search = Evolution(np.full(5, -4.0), 0.3, default_population(5), Surrogate(), record=record(run))
+        drive(finish(search, run), lambda x: float(np.arange(1, 6) @ (x - 2) ** 2), run.budget)
+        return search.best_f
+
+    assert deepest(lambda run: np.inf) < 1e-6 < deepest(lambda run: run.best_f)
+
+
+def test_a_search_ends_when_nothing_is_left_to_be_found():
+    """At the end of a smooth function all values are the same: two populations of them are enough."""
+    run = fresh_run(5, 5000)
+    search = Evolution(np.zeros(5), 2.0, default_population(5), Surrogate())
+    values = []
+    drive(finish(search, run), lambda x: values.append(float((x - 1) @ (x - 1)) + 7) or values[-1], run.budget)
+    assert run.used < 400
+    assert run.best_f - 7 < 1e-10
+    assert max(values[-2 * search.population :]) - min(values[-2 * search.population :]) < 1e-10
