@@ -6,8 +6,9 @@
    spend and the function is wavy. At a smooth minimum: other starts.
 3. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
    that it converged and is wrong; then over the whole cube.
-4. With much left: a population told what is left, L-SHADE where pairs of coordinates hardly interact, else a shrinking
-   evolution strategy; with little left, a local search around the best.
+4. More of the cube: with much to spend a population told what is left, L-SHADE where pairs of coordinates hardly
+   interact, else a shrinking evolution strategy; with less, evolutionary searches with a model from anywhere; with
+   little left, a local search around the best.
 """
 
 import math
@@ -235,7 +236,7 @@ class Router:
                 return "stagnates"
 
     def _global(self, run: Run) -> Steps:
-        """One search over the whole cube for what is left, or a local one when that is little."""
+        """One more search over the cube, or a local one when little is left."""
         d, left = run.dimension, run.remaining
         if left < 60 * d or not self.global_ or not _rich(run):
             if left < 30 * d and self.global_:
