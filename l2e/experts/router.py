@@ -3,7 +3,7 @@
 1. Quasi-Newton from the start, as long as it is sound, not slow, and the learned gate says go on; with little to spend
    from where a few generations of the evolutionary search come to.
 2. Where a probe says separable: coordinate-wise search, then quasi-Newton again; before all else if there is little to
-   spend and the function is wavy. At a smooth minimum: other starts.
+   spend and the function is wavy. At a smooth minimum: other starts, with much to spend again after 4.
 3. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
    that it converged and is wrong; then over the whole cube.
 4. More of the cube: with much to spend a population told what is left, L-SHADE where pairs of coordinates hardly
@@ -28,11 +28,18 @@ from l2e.experts.run import HALF, Run, Steps, finish
 from l2e.experts.separable import Coordinates
 from l2e.experts.shade import Shade
 from l2e.experts.shrinking import Shrinking
+from l2e.experts.starts import Starts
 from l2e.experts.trust import Surrogate
 
 RUGGED_ABOVE = 1.7
 RUGGED_SHARE = 0.3
 ELSEWHERE_SHARE, ELSEWHERE_SHARE_RICH = 0.25, 0.4
+LEAST_ELSEWHERE = 6
+"""Evaluations per dimension below which no other start is tried: drawing one and its first step cost about as much."""
+
+KEPT_BACK = 30
+"""Evaluations per dimension at the end with which the surroundings of the best point are searched."""
+
 WEAK_INTERACTION = -1.4
 PATIENCE = 4.0
 """With quasi-Newton where the fitted quadratic has no cross terms, and the evolutionary search is slower still."""
@@ -81,6 +88,7 @@ class Router:
         reason: str | None = "not tried"
         newton: QuasiNewton | None = None
         scout: Evolution | None = None
+        starts = Starts(d)
         line = NO_LINE
         if self.numerical and run.budget >= 40 * d:
             line = yield from look_along_line(run, start)
@@ -102,8 +110,9 @@ class Router:
             newton.patience = PATIENCE
             reason = yield from self._newton(run, newton, line)
             run.notes.add(str(reason))
-        if reason == "converged" and self.global_ and run.remaining > 2 * d:
-            newton = yield from self._elsewhere(run, newton)
+        allowed = (ELSEWHERE_SHARE_RICH if _rich(run) else ELSEWHERE_SHARE) * run.remaining
+        if reason == "converged" and self.global_ and allowed >= LEAST_ELSEWHERE * d:
+            newton = yield from self._elsewhere(run, starts, newton, run.used + allowed)
         if newton is not None and reason in ("slow", "stuck", "converged") and _is_best(newton, run):
             warm = self._take_over(run, newton)
             if warm is not None and reason == "slow" and not _rich(run):
@@ -125,6 +134,9 @@ class Router:
         else:
             limit = run.used + min(RUGGED_SHARE * run.remaining, 150 * d)
             yield from finish(search, run, limit)
+        yield from self._global(run)
+        if reason == "converged" and self.global_ and _rich(run):
+            yield from self._elsewhere(run, starts, None, run.budget - KEPT_BACK * d)
         while True:
             yield from self._global(run)
 
@@ -190,14 +202,12 @@ class Router:
         yield from finish(QuasiNewton(run.best_x, run.best_f), run)
         return None
 
-    def _elsewhere(self, run: Run, best: QuasiNewton | None) -> Generator[np.ndarray, np.ndarray, QuasiNewton | None]:
-        """A smooth minimum was reached early: look for a better one from other starts; the search that found it."""
-        share = ELSEWHERE_SHARE_RICH if _rich(run) else ELSEWHERE_SHARE
-        limit = run.used + share * run.remaining
+    def _elsewhere(
+        self, run: Run, starts: Starts, best: QuasiNewton | None, limit: float
+    ) -> Generator[np.ndarray, np.ndarray, QuasiNewton | None]:
+        """At a smooth minimum: look for a better one from other starts; the search that found the best."""
         while run.used < limit:
-            x = run.rng.uniform(-HALF, HALF, run.dimension)
-            value = float((yield from run.evaluate(x))[0])
-            newton = QuasiNewton(x, value)
+            newton = QuasiNewton(*(yield from starts.take(run)))
             while run.used < limit and (yield from newton.step(run)) is None:
                 if newton.hopeless > run.best_f:
                     break
@@ -239,7 +249,7 @@ class Router:
         """One more search over the cube, or a local one when little is left."""
         d, left = run.dimension, run.remaining
         if left < 60 * d or not self.global_ or not _rich(run):
-            if left < 30 * d and self.global_:
+            if left <= KEPT_BACK * d and self.global_:
                 search = self._evolution(run, run.best_x, 0.02 * 2 * HALF)
             else:
                 run.forget()
