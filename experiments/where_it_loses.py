@@ -129,8 +129,9 @@ def _against_bipop(cells: list[Shares]) -> list[str]:
         "|---|---|---|---|---|---|",
     ]
     for budget in sorted({cell.budget for cell in plain}):
-        for group in GROUPS:
-            found = [c for c in plain if (c.budget, c.group) == (budget, group) and c.dimension in TOGETHER]
+        here = [cell for cell in plain if cell.budget == budget and cell.dimension in TOGETHER]
+        for group in (*GROUPS, "all"):
+            found = _joined(here) if group == "all" else [cell for cell in here if cell.group == group]
             if found:
                 difference = np.mean([cell.difference for cell in found])
                 error = np.sqrt(np.sum([cell.error**2 for cell in found])) / len(found)
@@ -139,6 +140,16 @@ def _against_bipop(cells: list[Shares]) -> list[str]:
                 spread = f"± {error:.3f}" if np.isfinite(error) else ""
                 lines.append(f"| {budget} D | {group} | {difference:+.3f} | {spread} | {where} | {behind:.0%} |")
     return lines
+
+
+def _joined(cells: list[Shares]) -> list[Shares]:
+    """The cells of each dimension as one."""
+    joined = []
+    for dimension in sorted({cell.dimension for cell in cells}):
+        parts = [cell for cell in cells if cell.dimension == dimension]
+        ours, theirs = (np.concatenate([cell[place] for cell in parts]) for place in (-2, -1))
+        joined.append(parts[0]._replace(group="all", ours=ours, theirs=theirs))
+    return joined
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ def test_cells_that_are_lost_are_listed_worst_first_and_those_beyond_luck_are_bo
     assert rows[5:] == [
         "| 50 D | moderate | -0.873 | ± 0.127 | 5 | 100% |",
         "| 50 D | ill-conditioned | +0.510 | ± 0.000 | 5 | 0% |",
+        "| 50 D | all | -0.181 | ± 0.268 | 5 | 50% |",
     ]
 
 
