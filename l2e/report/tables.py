@@ -132,5 +132,5 @@ def comma_separated(table: Table) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([table.corner, *table.heads])
     for line in table.lines:
-        writer.writerow([line.label, *(cell.text if cell.value is None else repr(cell.value) for cell in line.cells)])
+        writer.writerow([line.label, *(cell.text if cell.value is None else str(cell.value) for cell in line.cells)])
     return stream.getvalue()

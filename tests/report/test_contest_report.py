@@ -131,6 +131,8 @@ def test_a_report_is_written(store, results, tmp_path) -> None:
     assert (out / "tables" / "mean.md").read_text().count("**") >= 10
     assert r"\textbf{" in (out / "tables" / "mean.tex").read_text()
     _check_sources(out / "tables", results)
+    ranking = list(csv.DictReader((out / "tables" / "ranking.csv").read_text().splitlines()))
+    assert [float(row["mean rank"]) for row in ranking[:3]] == [1, 2, 3]
 
 
 def _check_sources(folder: Path, results: Results) -> None:
