@@ -11,7 +11,7 @@ from l2e.report.ablation_table import ablation_tables
 from l2e.report.collection import Results
 from l2e.report.published import published
 from l2e.report.tables import Cell, Line, Table, marked, p_text
-from l2e.report.targets import BUDGETS, reached, shown_budgets
+from l2e.report.targets import reached, shown_budgets
 
 GAPS = "f - f* at the end of the budget; at or below 1e-8 counts as solved."
 
@@ -119,7 +119,7 @@ def against_reference(results: Results) -> Table:
 
 def shares(results: Results) -> Table:
     """The share of targets reached within b times d evaluations, by dimension and group of functions."""
-    lines = []
+    lines, shown = [], set()
     dimensions = sorted({run.dimension for run in results.runs})
     for dimension in dimensions:
         here = [run for run in results.runs if run.dimension == dimension]
@@ -127,14 +127,15 @@ def shares(results: Results) -> Table:
         for group in ["all", *groups] if len(groups) > 1 else ["all"]:
             members = [run for run in here if group in ("all", run.group)]
             for budget in shown_budgets(here):
+                shown.add(budget)
                 chosen = [[run for run in members if run.method == method] for method in results.methods]
                 values = [float(reached(runs, np.asarray([float(budget)]))[0]) for runs in chosen]
                 texts = ["" if math.isnan(value) else f"{value:.3f}" for value in values]
                 keys = [tuple(run.key for run in runs) for runs in chosen]
                 label, of_group = f"{dimension}-D, {group}, {budget} D", "" if group == "all" else group
                 lines.append(Line(label, tuple(marked(texts, values, keys, largest=True)), of_group))
-    least = shown_budgets(results.runs)[0]
-    multiples = "50, 200, 1000 or 2000" if least in BUDGETS else str(least)
+    *fewer, most = map(str, sorted(shown))
+    multiples = f"{', '.join(fewer)} or {most}" if fewer else most
     note = (
         f"Share of the 51 targets f* + 10^2, ..., f* + 10^-8, over all runs, that are reached within {multiples} "
         "evaluations per dimension, by group of functions. Larger is better."

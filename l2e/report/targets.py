@@ -39,6 +39,6 @@ def axis(runs: Sequence[Run], points: int = 60) -> np.ndarray:
 
 
 def shown_budgets(runs: Sequence[Run]) -> list[int]:
-    """Those of `BUDGETS` that the runs had; what they had, if that was less."""
-    largest = max(run.budget / run.dimension for run in runs)
-    return [budget for budget in BUDGETS if budget <= largest] or [max(int(largest), 1)]
+    """Those of `BUDGETS` that are less than what the runs had, and what they had."""
+    largest = max(int(max(run.budget / run.dimension for run in runs)), 1)
+    return [*(budget for budget in BUDGETS if budget < largest), largest]

@@ -110,4 +110,4 @@ def test_the_experiments_of_this_repository_are_readable(name) -> None:
     experiment = load_experiment(EXPERIMENTS / f"{name}.toml")
     assert experiment.name == name
     assert experiment.reference in experiment.methods
-    assert len(experiment.problems()) == {"smoke": 10, "flagship-noise-200d": 32}.get(name, 16)
+    assert len(experiment.problems()) == {"smoke": 10, "flagship-noise-200d": 96}.get(name, 16)

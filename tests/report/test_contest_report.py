@@ -153,3 +153,11 @@ def test_budgets_below_the_usual_ones_are_shown_as_they_are(results) -> None:
     table = shares(dataclasses.replace(results, runs=tuple(small), cells={}))
     assert table.lines
     assert "within 20 evaluations" in table.note
+
+
+def test_the_whole_budget_is_shown_and_the_usual_ones_below_it(results) -> None:
+    runs = tuple(dataclasses.replace(run, budget=300 * run.dimension) for run in results.runs)
+    assert shown_budgets(runs) == [50, 200, 300]
+    table = shares(dataclasses.replace(results, runs=runs, cells={}))
+    assert {line.label for line in table.lines if "all" in line.label} == {f"2-D, all, {b} D" for b in (50, 200, 300)}
+    assert "within 50, 200 or 300 evaluations" in table.note
