@@ -1,7 +1,7 @@
 """Where further searches begin: from the best of all points that were drawn for that and not begun from.
 
-As in multi-level single linkage, points are cheap and searches are dear: each start costs 4 D random points more than
-its own, and the search that follows costs about 20 D.
+As in multi-level single linkage: points are cheap and searches are dear. A start costs 4 D random points, the search
+that follows about 20 D.
 """
 
 from collections.abc import Generator
