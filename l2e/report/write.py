@@ -15,7 +15,8 @@ FORMATS = {".md": markdown, ".tex": latex, ".csv": comma_separated}
 def write_report(results: Results, out: Path, with_published: bool = True, figures: bool = True) -> list[Path]:
     """Write everything below `out`; returns the files to look at first."""
     tables = all_tables(results, with_published)
-    write_tables(tables, [run.key for run in results.runs], out / "tables")
+    by_method = sorted(results.runs, key=lambda run: results.methods.index(run.method))  # so that ranges are few
+    write_tables(tables, [run.key for run in by_method], out / "tables")
     if figures:
         draw_all(results, out / "figures")
     write_contest_page(results, tables, out / "index.html")
