@@ -2,14 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-CHECKED := l2e tests benchmarks examples
+CHECKED := l2e tests benchmarks examples experiments tools
 
-.PHONY: demo test check unit browser-test format clean
+.PHONY: demo test check unit core-test browser-test docs lowest format clean
 
 demo: $(VENV)/.demo
 	$(BIN)/l2e demo --out demo
 
-test: check unit
+test: check unit core-test
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check $(CHECKED)
@@ -19,8 +19,22 @@ check: $(VENV)/.dev
 unit: $(VENV)/.dev
 	$(BIN)/pytest -n 2 --dist worksteal
 
+core-test: $(VENV)-core/.core  # the default method where JAX is not installed
+	$(VENV)-core/bin/python tests/without_jax/check.py
+
 browser-test: $(VENV)/.dev  # needs Chromium or Chrome on the machine
 	$(BIN)/python tests/browser/check_page.py
+
+docs: $(VENV)/.docs  # strictly: a broken link or a missing name is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+LOWEST := .venv-lowest
+lowest:  # a search with the lowest versions that pyproject.toml allows, and no others
+	$(PYTHON) -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python tests/lowest_versions.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check --requirement $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/pip install --quiet --disable-pip-version-check --no-deps .
+	cd $(LOWEST) && bin/python ../tests/lowest_versions.py --search
 
 format: $(VENV)/.dev
 	$(BIN)/ruff format $(CHECKED)
@@ -32,12 +46,21 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[report]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[jax,report]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.demo
 
+$(VENV)-core/.core: pyproject.toml | $(VENV)/bin/python
+	$(PYTHON) -m venv $(VENV)-core
+	$(VENV)-core/bin/pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) demo .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-core $(VENV)-lowest site demo .pytest_cache .ruff_cache .hypothesis

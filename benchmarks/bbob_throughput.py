@@ -15,7 +15,7 @@ from typing import Any
 import ioh
 import numpy as np
 
-from l2e.problems.bbob_suite import NAMES, bbob
+from l2e.problems._bbob.suite import NAMES, bbob
 
 
 def main() -> None:

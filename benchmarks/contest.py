@@ -12,11 +12,11 @@ import argparse
 import os
 import time
 
-from l2e import _runtime
-from l2e.bench.compiled import run_compiled
 from l2e.bench.experiment import parse_experiment
-from l2e.bench.host import run_on_host
 from l2e.bench.plan import make_plan
+from l2e.bench.run_compiled import run_compiled
+from l2e.bench.run_host import run_on_host
+from l2e.core.traced import runtime
 
 PROTOCOL = {"name": "contest", "suite": "paper-bbob", "dimensions": [10], "budget": 20_000}
 
@@ -28,7 +28,7 @@ def cpu_seconds(method: str, seeds: int) -> tuple[float, int]:
     used = 0
     for task in plan.tasks(plan.specs):
         if task.engine == "compiled":
-            records = run_compiled(task.runs, task.portfolio)
+            records = run_compiled(task.runs, task.problems)
         else:
             records = [run_on_host(spec) for spec in task.runs]
         assert all(record.error is None for record in records)
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--cold", action="store_true")
     arguments = parser.parse_args()
     if arguments.cold:
-        os.environ[_runtime.CACHE_VARIABLE] = "off"
+        os.environ[runtime.CACHE_VARIABLE] = "off"
     reference, used = cpu_seconds("pycma-bipop", seeds=1)
     print(f"{'pycma-bipop, a tenth':24s} {reference:7.2f} CPU s for {used:>9,} evaluations")
     for method in arguments.methods.split(","):

@@ -19,10 +19,11 @@ import numpy as np
 import scipy.optimize
 
 import l2e
-from l2e import _runtime, catalog
-from l2e.optimizers.cmaes import CMAES
-from l2e.problem import JAXFunction
-from l2e.solve import unroll
+from l2e.algorithms import CMAES
+from l2e.api import catalog
+from l2e.core.traced import pack, runtime
+from l2e.core.traced.loop import unroll
+from l2e.core.traced.problem import JAXFunction
 
 
 def sphere(points: np.ndarray) -> np.ndarray:
@@ -74,7 +75,7 @@ def cpu_per_evaluation(run, seed: int) -> float:
 
 @functools.partial(jax.jit, static_argnums=(0, 3))
 def _many(static, arrays, keys, generations):
-    optimizer = _runtime.join(arrays, static)
+    optimizer = pack.join(arrays, static)
     problem = JAXFunction(lambda x: (x**2).sum(), l2e.box([(-5, 5)] * DIMENSION))
 
     def one(key):
@@ -86,8 +87,8 @@ def _many(static, arrays, keys, generations):
 
 def vmapped(evaluations: int, seed: int) -> int:
     optimizer = CMAES(CMAES.default_population(DIMENSION))
-    arrays, static = _runtime.split(optimizer)
-    with _runtime.float64():
+    arrays, static = pack.split(optimizer)
+    with runtime.float64():
         keys = jax.random.split(jax.random.key(seed), 100)
         return int(np.asarray(_many(static, arrays, keys, evaluations // optimizer.population_size)).sum())
 
@@ -105,7 +106,7 @@ def main() -> None:
         "pycma": functools.partial(pycma, DIMENSION, evaluations),
         "scipy differential_evolution": functools.partial(scipy_de, DIMENSION, evaluations),
     }
-    for method in [name for name, entry in catalog.METHODS.items() if entry.native or entry.program]:
+    for method in [name for name, entry in catalog.METHODS.items() if entry.kind in ("default", "native")]:
         runs[f"l2e {method}"] = functools.partial(native, method, DIMENSION, evaluations)
     runs["l2e cmaes, 100 vmapped runs"] = functools.partial(vmapped, evaluations)
     for run in runs.values():

@@ -2,20 +2,20 @@
 
 from typing import Any
 
-from l2e import models
-from l2e.optimizer import AbstractOptimizer
+from l2e.api import models
+from l2e.core.traced.algorithm import AbstractAlgorithm
 
 
-def _first(name: str, budget: int) -> AbstractOptimizer[Any]:
+def _first(name: str, budget: int) -> AbstractAlgorithm[Any]:
     model: Any = models.untrained(name)
     return model.with_budget(budget)
 
 
-def gleet(dimension: int, budget: int) -> AbstractOptimizer[Any]:
+def gleet(dimension: int, budget: int) -> AbstractAlgorithm[Any]:
     """GLEET before its training, told the budget."""
     return _first("gleet", budget)
 
 
-def dedqn(dimension: int, budget: int) -> AbstractOptimizer[Any]:
+def dedqn(dimension: int, budget: int) -> AbstractAlgorithm[Any]:
     """DEDQN before its training."""
     return _first("dedqn", budget)

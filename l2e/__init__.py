@@ -1,18 +1,54 @@
-"""Learned evolutionary optimization: minimise black-box functions, meta-train optimizers, compare them honestly."""
+"""Learned evolutionary optimization: minimise black-box functions, meta-train optimizers, compare them honestly.
 
-from l2e import problems as problems
-from l2e._ask_tell import Optimizer as Optimizer
-from l2e._minimize import minimize as minimize
-from l2e._result import InterruptedSearch as InterruptedSearch
-from l2e._space import Box as Box
-from l2e._space import box as box
+`minimize`, `Optimizer` and the default method need numpy and scipy only. What needs JAX (`problems`, `load`, `unroll`,
+`JAXFunction`, the native algorithms) is imported when it is first used: `pip install 'l2e[jax]'`.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from l2e._version import __version__ as __version__
-from l2e.evaluator import Evaluator as Evaluator
-from l2e.evaluator import ObjectiveError as ObjectiveError
-from l2e.evaluator import StopSearch as StopSearch
-from l2e.models import load as load
-from l2e.problem import AbstractProblem as AbstractProblem
-from l2e.problem import AbstractTraceableProblem as AbstractTraceableProblem
-from l2e.problem import HostFunction as HostFunction
-from l2e.problem import JAXFunction as JAXFunction
-from l2e.solve import unroll as unroll
+from l2e.api.ask_tell import Optimizer as Optimizer
+from l2e.api.minimize import minimize as minimize
+from l2e.api.result import InterruptedSearch as InterruptedSearch
+from l2e.core.box import Box as Box
+from l2e.core.box import box as box
+from l2e.core.checkpoint import CheckpointError as CheckpointError
+from l2e.core.errors import require
+from l2e.core.evaluator import Evaluator as Evaluator
+from l2e.core.problem import AbstractProblem as AbstractProblem
+from l2e.core.problem import HostFunction as HostFunction
+from l2e.core.stops import ObjectiveError as ObjectiveError
+from l2e.core.stops import StopSearch as StopSearch
+
+if TYPE_CHECKING:
+    from l2e import problems as problems
+    from l2e.api.models import load as load
+    from l2e.core.traced.loop import unroll as unroll
+    from l2e.core.traced.problem import AbstractTraceableProblem as AbstractTraceableProblem
+    from l2e.core.traced.problem import JAXFunction as JAXFunction
+
+WITH_JAX = {
+    "problems": "l2e.problems",
+    "load": "l2e.api.models",
+    "unroll": "l2e.core.traced.loop",
+    "AbstractTraceableProblem": "l2e.core.traced.problem",
+    "JAXFunction": "l2e.core.traced.problem",
+}
+"""Public names that need JAX, and where they are."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in WITH_JAX:
+        raise AttributeError(f"module 'l2e' has no attribute {name!r}")
+    require("jax", "jax")
+    module = importlib.import_module(WITH_JAX[name])
+    value = module if name == "problems" else getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    public = [name for name in globals() if not name.startswith("_")]
+    hidden = {"importlib", "TYPE_CHECKING", "Any", "WITH_JAX", "require", "api", "core"}
+    return sorted({*public, *WITH_JAX, "__version__"} - hidden)

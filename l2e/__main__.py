@@ -1,5 +1,5 @@
 """`python -m l2e` is the command line."""
 
-from l2e.cli import main
+from l2e.cli.commands import main
 
 main()

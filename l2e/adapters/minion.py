@@ -1,16 +1,17 @@
 """minionpy (https://github.com/khoirulmuzakka/Minion, MIT): adaptive differential evolution in C++."""
 
+import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from l2e._names import require, unknown
-from l2e._space import Box
-from l2e.adapters._meter import UnitMeter, small_seed
-from l2e.contestant import AbstractContestant
-from l2e.evaluator import Evaluator
+from l2e.adapters.unit_cube import UnitMeter, small_seed
+from l2e.core.adapter import AbstractAdapter
+from l2e.core.box import Box
+from l2e.core.errors import require, unknown
+from l2e.core.evaluator import Evaluator
 
 POPULATION_SIZES: dict[str, Callable[[int], int]] = {
     "LSHADE": lambda d: 18 * d,
@@ -29,7 +30,8 @@ UNLIMITED_TOLD = 10_000
 """Evaluations per dimension told to the algorithm when there is no budget, as in the CEC competitions."""
 
 
-class Minion(AbstractContestant):
+@dataclasses.dataclass(frozen=True)
+class Minion(AbstractAdapter):
     """One of minionpy's differential evolutions, told the evaluations that are left.
 
     Their populations shrink with the share of the budget that is used. Without a budget each run is told 10 000
@@ -47,7 +49,7 @@ class Minion(AbstractContestant):
     algorithm: str = "LSHADE"
     population_size: int | None = None
 
-    def __check_init__(self) -> None:
+    def __post_init__(self) -> None:
         if self.algorithm not in POPULATION_SIZES:
             raise unknown("minion algorithm", self.algorithm, POPULATION_SIZES)
         if self.population_size is not None and self.population_size < 10:

@@ -1,22 +1,24 @@
 """pycma (Hansen et al., https://github.com/CMA-ES/pycma): CMA-ES and lq-CMA-ES, with and without restarts."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from l2e._names import require, unknown
-from l2e._space import Box
-from l2e.adapters._meter import NothingFiniteError, UnitMeter, quiet
-from l2e.contestant import AbstractContestant
-from l2e.evaluator import Evaluator
+from l2e.adapters.unit_cube import NothingFiniteError, UnitMeter, quiet
+from l2e.core.adapter import AbstractAdapter
+from l2e.core.box import Box
+from l2e.core.errors import require, unknown
+from l2e.core.evaluator import Evaluator
 
 Restarts = Literal["none", "ipop", "bipop"]
 Generation = Callable[[Any], None]
 
 
-class PyCMA(AbstractContestant):
+@dataclasses.dataclass(frozen=True)
+class PyCMA(AbstractAdapter):
     """CMA-ES in the unit cube with pycma's own bound handling (a smooth transformation at the faces).
 
     The first run starts at `start`, which is evaluated first, or at the centre of the box; restarts begin at uniformly
@@ -36,7 +38,7 @@ class PyCMA(AbstractContestant):
     sigma: float = 0.2
     population_size: int | None = None
 
-    def __check_init__(self) -> None:
+    def __post_init__(self) -> None:
         _check(self)
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
@@ -50,7 +52,8 @@ class PyCMA(AbstractContestant):
         return _search(self, UnitMeter(evaluate, space), seed, start, prepare)
 
 
-class LQCMA(AbstractContestant):
+@dataclasses.dataclass(frozen=True)
+class LQCMA(AbstractAdapter):
     """lq-CMA-ES: CMA-ES on a linear-quadratic surrogate, which decides how many points of a generation are evaluated.
 
     Hansen, "A global surrogate assisted CMA-ES", GECCO 2019. Strong where a global quadratic model fits; it evaluates
@@ -64,7 +67,7 @@ class LQCMA(AbstractContestant):
     sigma: float = 0.2
     population_size: int | None = None
 
-    def __check_init__(self) -> None:
+    def __post_init__(self) -> None:
         _check(self)
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:

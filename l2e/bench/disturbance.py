@@ -5,16 +5,13 @@ evaluated, not of the luck of their values.
 """
 
 import dataclasses
-import math
 import zlib
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
-from l2e._names import unknown
-from l2e._space import Box
-
-STARTS = ("random",)
+from l2e.core.box import Box
+from l2e.core.settings import Count, Index, Positive
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,14 +30,15 @@ class Disturbance:
     The gap is f - f*, so that the offset of a function does not decide how much is disturbed.
     """
 
-    noise: float | None = None
-    digits: int | None = None
-    decimals: int | None = None
-    start: str | None = None
+    noise: Positive | None = None
+    digits: Count | None = None
+    decimals: Index | None = None
+    start: Literal["random"] | None = None
 
     def __post_init__(self) -> None:
         if all(value is None for value in dataclasses.astuple(self)):
-            raise ValueError(f"disturb is empty: give {', '.join(FIELDS)}, or some of them")
+            names = ", ".join(field.name for field in dataclasses.fields(self))
+            raise ValueError(f"give at least one of {names}")
 
     def told(self, values: np.ndarray, optimum: float | None, random: np.random.Generator) -> np.ndarray:
         """What a method is told of true values, in the order of evaluation; those that are not finite stay.
@@ -75,30 +73,9 @@ class Disturbance:
         return ", ".join(f"{name} {value}" for name, value in dataclasses.asdict(self).items() if value is not None)
 
 
-FIELDS = tuple(field.name for field in dataclasses.fields(Disturbance))
-
-
 def generator(problem: str, seed: int, stream: int) -> np.random.Generator:
     """Random numbers of a problem and seed, the same for all methods; 0 is the noise, 1 the start."""
     return np.random.default_rng([seed, zlib.crc32(problem.encode()), stream])
-
-
-def parse_disturbance(key: str, value: Any) -> Disturbance:
-    """The `[disturb]` table of an experiment."""
-    if not isinstance(value, dict):
-        raise ValueError(f"{key} must be a table, got {value!r}")
-    for name in value:
-        if name not in FIELDS:
-            raise unknown(f"key of {key}", name, FIELDS)
-    noise = value.get("noise")
-    if "noise" in value and (isinstance(noise, bool) or not isinstance(noise, int | float) or not 0 < noise < math.inf):
-        raise ValueError(f"noise of {key} must be a positive number, got {noise!r}")
-    for name, least in (("digits", 1), ("decimals", 0)):
-        if name in value and (type(value[name]) is not int or value[name] < least):
-            raise ValueError(f"{name} of {key} must be a whole number from {least}, got {value[name]!r}")
-    if "start" in value and value["start"] not in STARTS:
-        raise unknown(f"start of {key}", value["start"], STARTS)
-    return Disturbance(**{**value, **({"noise": float(noise)} if noise is not None else {})})
 
 
 def _significant(gaps: np.ndarray, digits: int) -> np.ndarray:

@@ -1,14 +1,32 @@
-"""An experiment as a TOML file: plain values, checked key by key."""
+"""An experiment as a TOML file: which methods are compared on which problems, with which budgets."""
 
 import dataclasses
-import tomllib
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from l2e import catalog
-from l2e._names import unknown
-from l2e.bench.disturbance import Disturbance, parse_disturbance
-from l2e.bench.suite import Instance, instances
+from l2e.api import catalog
+from l2e.bench.disturbance import Disturbance
+from l2e.bench.methods import is_factory
+from l2e.bench.record import RunSpec
+from l2e.bench.suite import Instance, chosen_functions, instances, parts
+from l2e.core.errors import unknown
+from l2e.core.settings import Check, Count, FileName, Index, Label, Reader, parse, read_settings
+
+MOST_SEEDS = 10_000
+BUDGETS = ("budget", "budget_per_dimension", "budgets_per_dimension")
+
+
+def _read_seeds(where: str, value: Any) -> tuple[int, ...]:
+    """A number of runs, or a list of seeds."""
+    seeds = value if isinstance(value, list) else range(parse(Count, value, where))
+    if len(seeds) > MOST_SEEDS:
+        raise ValueError(f"{where} must be at most {MOST_SEEDS} runs per problem and method, got {len(seeds)}")
+    return parse(tuple[Index, ...], list(seeds), where)
+
+
+def _read_other_seeds(where: str, value: Any) -> tuple[int, ...] | None:
+    return None if value is None else _read_seeds(where, value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,66 +37,173 @@ class AblationTable:
     methods of the experiment under their own names if empty.
     """
 
-    full: str
-    variants: dict[str, str] = dataclasses.field(default_factory=dict)
+    full: Label
+    variants: dict[Label, Label] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class Variant:
+    """A table `[variants.NAME]` of an experiment: the keys of `Experiment` that differ, and a title of its own."""
+
+    title: str | None = None
+    methods: tuple[Label, ...] | None = None
+    dimensions: tuple[Count, ...] | None = None
+    functions: tuple[Count, ...] | None = None
+    instances: tuple[Count, ...] | None = None
+    budget: Count | None = None
+    budget_per_dimension: Count | None = None
+    budgets_per_dimension: tuple[Count, ...] | None = None
+    seeds: Annotated[tuple[int, ...] | None, Reader(_read_other_seeds)] = None
+    reference: Label | None = None
+    published: Label | None = None
+    ablation: AblationTable | None = None
+    disturb: Disturbance | None = None
+    limits: dict[Label, Count] | None = None
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """The keys it sets; a budget of its own takes the place of any other."""
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "title"}
+        found = {name: value for name, value in found.items() if value is not None}
+        return {**_NO_BUDGET, **found} if any(name in found for name in BUDGETS) else found
+
+
+_NO_BUDGET: dict[str, Any] = {"budget": None, "budget_per_dimension": None, "budgets_per_dimension": ()}
 
 
 @dataclasses.dataclass(frozen=True)
 class Experiment:
-    """What is compared on what, with which budget.
+    """What is compared on what, with which budgets.
+
+    With one budget and without variants it is one contest, which a report shows as one page. Every further budget, and
+    every variant, is a contest of its own.
 
     **Fields:**
 
     - `name`, `title`: for folders and headings.
     - `suite`: "bbob" (COCO's official instances), "paper-bbob" (the L2E paper's), or another family of `l2e problems`.
     - `functions`, `instances`, `dimensions`: which problems of it.
-    - `budget` or `budget_per_dimension`: evaluations per run; the second is multiplied by the dimension.
-    - `methods`: names of `l2e methods`, models, or your own as `module:factory` (called with dimension and budget).
+    - `budget` (evaluations per run), `budget_per_dimension` (multiplied by the dimension), or `budgets_per_dimension`
+      (several of them): exactly one of the three.
+    - `methods`: names of `l2e methods`, models, or your own as `module:factory`, Python code that is imported and
+      called with dimension and budget.
     - `seeds`: how many runs per problem and method (seeds 0, 1, ...), or a list of seeds.
     - `timeout`: seconds of wall time one run may take.
     - `reference`: the method that others are tested against in reports; the first one if not given.
     - `published`: the suite's name in the published tables that a report may show beside the measured ones.
     - `ablation`: which method is complete and which ones lack something of it; a report then has an ablation table.
     - `disturb`: what is put between problems and methods: noise, rounding, a random start. Scores are of true values.
+    - `limits`: by method, the largest budget per dimension at which it is run; for those that would take days.
+    - `variants`: contests with some of these keys changed. Each takes the other keys from the file; the file without
+      changes is not run then, unless one of the variants is empty.
     """
 
-    name: str
-    suite: str
-    methods: tuple[str, ...]
-    dimensions: tuple[int, ...]
-    functions: tuple[int, ...] = ()
-    instances: tuple[int, ...] = (1,)
-    budget: int | None = None
-    budget_per_dimension: int | None = None
-    seeds: tuple[int, ...] = tuple(range(10))
-    timeout: float = 900.0
+    name: FileName
+    suite: Label
+    methods: tuple[Label, ...]
+    dimensions: tuple[Count, ...]
+    functions: tuple[Count, ...] = ()
+    instances: tuple[Count, ...] = (1,)
+    budget: Count | None = None
+    budget_per_dimension: Count | None = None
+    budgets_per_dimension: tuple[Count, ...] = ()
+    seeds: Annotated[tuple[int, ...], Reader(_read_seeds)] = tuple(range(10))
+    timeout: Annotated[float, Check(lambda seconds: seconds > 0, "a positive number of seconds")] = 900.0
     title: str = ""
-    reference: str | None = None
-    published: str | None = None
+    reference: Label | None = None
+    published: Label | None = None
     ablation: AblationTable | None = None
     disturb: Disturbance | None = None
+    limits: dict[Label, Count] = dataclasses.field(default_factory=dict)
+    variants: dict[FileName, Variant] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if (self.budget is None) == (self.budget_per_dimension is None):
-            raise ValueError("give either budget or budget_per_dimension")
-        if not self.methods:
-            raise ValueError("methods is empty: name at least one")
-        for what in ("methods", "dimensions", "functions", "instances", "seeds"):
-            values = getattr(self, what)
+        for name in ("methods", "dimensions", "instances", "seeds"):
+            if not getattr(self, name):
+                raise ValueError(f"{name} is empty: name at least one")
+        for name in ("methods", "dimensions", "functions", "instances", "seeds", "budgets_per_dimension"):
+            values = getattr(self, name)
             if len(set(values)) < len(values):
-                raise ValueError(f"{what} names something twice: {list(values)}")
-        for what in ("dimensions", "instances", "seeds"):
-            if not getattr(self, what):
-                raise ValueError(f"{what} is empty: name at least one")
+                raise ValueError(f"{name} names something twice: {list(values)}")
+        if self.variants:
+            self._check_names({*self.methods, *(m for v in self.variants.values() for m in v.methods or ())})
+            self.contests()  # which checks each of them
+            return
+        if sum(bool(getattr(self, name)) for name in BUDGETS) != 1:
+            raise ValueError("give exactly one of budget, budget_per_dimension and budgets_per_dimension")
         if self.disturb is not None and self.published is not None:
             raise ValueError("published numbers are of undisturbed problems; leave published or disturb out")
+        if self.limits and self.budget is not None:
+            raise ValueError("limits are budgets per dimension; give budget_per_dimension or budgets_per_dimension")
+        self._check_names(self.methods)
+
+    def _check_names(self, methods: Collection[str]) -> None:
+        named = () if self.ablation is None else (self.ablation.full, *self.ablation.variants.values())
+        for kind, names in (("method of the ablation", named), ("method in [limits]", self.limits)):
+            for method in names:
+                if method not in methods:
+                    raise unknown(kind, method, methods)
+
+    def contests(self, only: Sequence[str] = ()) -> tuple["Experiment", ...]:
+        """The contests: experiments with one budget and without variants.
+
+        Their names are `50x` for a budget of 50 evaluations per dimension, `NAME` for a variant, and `NAME-50x` for a
+        variant with several budgets; a single contest has the name of the experiment.
+
+        **Arguments:** `only`: the names of those wanted; all if empty.
+        """
+        found = []
+        for name, variant in (self.variants or {"": Variant()}).items():
+            try:
+                found += self._of_variant(name, variant)
+            except ValueError as error:
+                raise ValueError(f"[variants.{name}]: {error}" if name else str(error)) from error
+        if not found:
+            raise ValueError("limits leave no method at any budget")
+        by_name = {contest.name: contest for contest in found}
+        if len(by_name) < len(found):
+            raise ValueError(f"two contests have one name: {', '.join(contest.name for contest in found)}")
+        for name in only:
+            if name not in by_name:
+                raise unknown("contest", name, by_name)
+        return tuple(contest for contest in found if not only or contest.name in only)
+
+    def _of_variant(self, name: str, variant: Variant) -> list["Experiment"]:
+        methods = variant.methods or self.methods
+        inherited = {
+            "limits": {method: most for method, most in self.limits.items() if method in methods},
+            "ablation": _present(self.ablation, methods),
+        }
+        changed = dataclasses.replace(self, **{**inherited, **variant.changes}, variants={})
+        budgets = changed.budgets_per_dimension or (changed.budget_per_dimension,)
+        title = [variant.title or name] if name else []
+        found = []
+        for budget in budgets:
+            listed = [f"{budget}x"] if changed.budgets_per_dimension else []
+            about = [*title, f"{budget}·d evaluations"] if listed else title
+            methods = tuple(m for m in changed.methods if budget is None or changed.limits.get(m, budget) >= budget)
+            if not methods:
+                continue  # all of them are limited to smaller budgets
+            found.append(
+                dataclasses.replace(
+                    changed,
+                    name="-".join([*([name] if name else []), *listed]) or self.name,
+                    title=": ".join(filter(None, [self.title or self.name, ", ".join(about)])),
+                    methods=methods,
+                    limits={},
+                    budget_per_dimension=budget,
+                    budgets_per_dimension=(),
+                    ablation=_present(changed.ablation, methods),
+                )
+            )
+        return found
 
     def budget_of(self, dimension: int) -> int:
-        """Evaluations per run in this dimension."""
+        """Evaluations per run of a contest in this dimension."""
         return self.budget if self.budget is not None else int(self.budget_per_dimension or 0) * dimension
 
     def problems(self) -> list[Instance]:
-        """All problems, in order."""
+        """All problems of a contest, in order."""
         found = instances(self.suite, self.functions, self.dimensions, self.instances)
         if self.disturb is not None and self.disturb.needs_optimum:
             for instance in found:
@@ -88,19 +213,52 @@ class Experiment:
                     )
         return found
 
-    def but(self, methods: tuple[str, ...] = (), seeds: int | None = None) -> "Experiment":
-        """The same experiment with other methods, or with seeds 0, 1, ... up to this number."""
-        changes: dict[str, Any] = {"methods": methods} if methods else {}
-        if seeds is not None:
-            changes["seeds"] = _seeds(seeds)
-        return dataclasses.replace(self, **changes)
+    def covers(self, spec: RunSpec) -> bool:
+        """Whether a run is on a problem of this contest with its budget, whatever its method and seed."""
+        place = parts(spec.problem)
+        return (
+            spec.disturb == self.disturb
+            and place["dimension"] in self.dimensions
+            and spec.budget == self.budget_of(place["dimension"])
+            and spec.problem.partition(":")[0] == self.suite
+            and place["function"] in chosen_functions(self.suite, self.functions)
+            and place.get("instance", 1) in self.instances
+        )
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """The experiment as plain JSON."""
-        return {
-            key: list(value) if isinstance(value, tuple) else value for key, value in dataclasses.asdict(self).items()
-        }
+    def with_overrides(self, methods: tuple[str, ...] = (), seeds: int | None = None) -> "Experiment":
+        """The same experiment with other methods, or with seeds 0, 1, ... up to this number.
+
+        Other methods leave no ablation table, which names those of the file.
+        """
+        changes: dict[str, Any] = {}
+        cleared: dict[str, Any] = {}
+        if methods:
+            changes = {"methods": methods, "ablation": None}
+            changes["limits"] = {name: most for name, most in self.limits.items() if name in methods}
+            cleared = {"methods": None, "ablation": None, "limits": None}
+        if seeds is not None:
+            changes["seeds"], cleared["seeds"] = _read_seeds("seeds", seeds), None
+        variants = {name: dataclasses.replace(variant, **cleared) for name, variant in self.variants.items()}
+        return dataclasses.replace(self, **changes, variants=variants)
+
+
+def _present(ablation: AblationTable | None, methods: tuple[str, ...]) -> AblationTable | None:
+    """The table without methods that a contest leaves out."""
+    if ablation is None or ablation.full not in methods:
+        return None
+    return AblationTable(ablation.full, {label: m for label, m in ablation.variants.items() if m in methods})
+
+
+@dataclasses.dataclass(frozen=True)
+class Note:
+    """What a report reads of an experiment beside its records, where there is no whole experiment; see there."""
+
+    name: str = ""
+    title: str = ""
+    methods: tuple[Label, ...] = ()
+    reference: Label | None = None
+    published: Label | None = None
+    ablation: AblationTable | None = None
 
 
 def load_experiment(path: Path) -> Experiment:
@@ -108,100 +266,20 @@ def load_experiment(path: Path) -> Experiment:
 
     **Raises:** `ValueError` naming the file and the key that is unknown, missing or has a wrong value.
     """
-    try:
-        values = tomllib.loads(path.read_text())
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{path} is not a TOML file: {error}") from error
-    try:
-        return parse_experiment(values)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path}: {error}") from error
+    return read_settings(path, Experiment)
 
 
 def parse_experiment(values: dict[str, Any]) -> Experiment:
     """Plain values as an experiment."""
-    fields = {field.name: field for field in dataclasses.fields(Experiment)}
-    for key in values:
-        if key not in fields:
-            raise unknown("key", key, fields)
-    missing = [name for name, field in fields.items() if field.default is dataclasses.MISSING and name not in values]
-    if missing:
-        raise ValueError(f"missing: {', '.join(missing)}")
-    experiment = Experiment(**{key: _CHECKS[key](key, value) for key, value in values.items()})
-    if experiment.ablation is not None:
-        for method in (experiment.ablation.full, *experiment.ablation.variants.values()):
-            if method not in experiment.methods:
-                raise unknown("method of the ablation", method, experiment.methods)
-    return experiment
+    return parse(Experiment, values)
 
 
-def _text(key: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError(f"{key} must be a text, got {value!r}")
-    return value
-
-
-def _texts(key: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise ValueError(f"{key} must be a list of texts, got {value!r}")
-    return tuple(_text(key, item) for item in value)
-
-
-def _whole(key: str, value: Any) -> int:
-    if type(value) is not int or value < 1:
-        raise ValueError(f"{key} must be a whole number from 1, got {value!r}")
-    return value
-
-
-def _wholes(key: str, value: Any) -> tuple[int, ...]:
-    if not isinstance(value, list):
-        raise ValueError(f"{key} must be a list of whole numbers, got {value!r}")
-    return tuple(_whole(key, item) for item in value)
-
-
-def _seconds(key: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-        raise ValueError(f"{key} must be a positive number of seconds, got {value!r}")
-    return float(value)
-
-
-def _seeds(value: Any) -> tuple[int, ...]:
-    if isinstance(value, list):
-        if not all(type(seed) is int and seed >= 0 for seed in value):
-            raise ValueError(f"seeds must be a number of runs or a list of whole numbers from 0, got {value!r}")
-        return tuple(value)
-    return tuple(range(_whole("seeds", value)))
-
-
-def _ablation(key: str, value: Any) -> AblationTable:
-    if not isinstance(value, dict):
-        raise ValueError(f"{key} must be a table, got {value!r}")
-    fields = [field.name for field in dataclasses.fields(AblationTable)]
-    for name in value:
-        if name not in fields:
-            raise unknown(f"key of {key}", name, fields)
-    if "full" not in value:
-        raise ValueError(f"{key} must name the complete method: full")
-    variants = value.get("variants", {})
-    if not isinstance(variants, dict):
-        raise ValueError(f"variants of {key} must be a table of labels and methods, got {variants!r}")
-    return AblationTable(_text("full", value["full"]), {label: _text(label, name) for label, name in variants.items()})
-
-
-_CHECKS = {
-    "name": _text,
-    "title": _text,
-    "suite": _text,
-    "reference": _text,
-    "published": _text,
-    "methods": _texts,
-    "functions": _wholes,
-    "instances": _wholes,
-    "dimensions": _wholes,
-    "budget": _whole,
-    "budget_per_dimension": _whole,
-    "timeout": _seconds,
-    "ablation": _ablation,
-    "disturb": parse_disturbance,
-    "seeds": lambda _, value: _seeds(value),
-}
+def refuse_foreign_code(path: Path, experiment: Experiment) -> None:
+    """An error if a file from elsewhere names code to run: its `module:factory` would be imported and called."""
+    methods = dict.fromkeys(method for contest in experiment.contests() for method in contest.methods)
+    factories = [name for name in methods if is_factory(name)]
+    if factories and not path.resolve().is_relative_to(Path.cwd()):
+        raise ValueError(
+            f"{path} is not under the current folder and names Python code to run ({', '.join(factories)}); "
+            "if you trust it, repeat the command with --trust"
+        )

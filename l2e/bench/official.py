@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from l2e._names import require, unknown
-from l2e.bench.host import run_on_host
 from l2e.bench.record import RunRecord, RunSpec
+from l2e.bench.run_host import run_on_host
 from l2e.bench.suite import parts
+from l2e.core.errors import require, unknown
 
 LOGGERS = ("coco", "ioh")
 Points = Callable[[np.ndarray], float]
@@ -125,5 +125,6 @@ def _merge(made: Path, target: Path) -> None:
 
 
 def _safe(name: str) -> str:
-    """A method's name as part of a path."""
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
+    """A method's name as part of a path, which cannot lead to another folder."""
+    safe = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
+    return f"_{safe[1:]}" if safe.startswith(".") else safe

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from l2e.bench.compiled import capacity
 from l2e.bench.experiment import Experiment
-from l2e.bench.methods import build, digest, runs_compiled
+from l2e.bench.methods import build, runs_compiled
 from l2e.bench.record import RunSpec
+from l2e.bench.run_compiled import capacity
 from l2e.bench.suite import Instance, parts
+from l2e.core.fingerprint import fingerprint
 
 
 @dataclass(frozen=True)
@@ -17,12 +18,12 @@ class Task:
     """What a worker is given at once.
 
     **Fields:** `runs`: one run for the host, some for a compiled program, or all runs of a method on a function for
-    official loggers, which want them in one archive; `portfolio`: the problems the compiled program is made for.
+    official loggers, which want them in one archive; `problems`: those the compiled program is made for.
     """
 
     engine: str
     runs: tuple[RunSpec, ...]
-    portfolio: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -31,18 +32,22 @@ class Task:
 
     def split(self) -> list["Task"]:
         """The same runs one by one."""
-        return [Task(self.engine, (spec,), self.portfolio) for spec in self.runs]
+        return [Task(self.engine, (spec,), self.problems) for spec in self.runs]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All runs of an experiment in order, and for each method, dimension and budget how it is run."""
+    """All runs of an experiment in order, and how they are run.
+
+    **Fields:** `specs`: the runs; `compiled`: methods and dimensions whose undisturbed runs are compiled; `problems`:
+    by dimension, those that the compiled programs are made for.
+    """
 
     specs: tuple[RunSpec, ...]
     compiled: frozenset[tuple[str, int]]
-    portfolios: dict[int, tuple[str, ...]]
+    problems: dict[int, tuple[str, ...]]
 
-    def whole(self, missing: Iterable[RunSpec]) -> list[RunSpec]:
+    def complete_archives(self, missing: Iterable[RunSpec]) -> list[RunSpec]:
         """These runs; with official loggers all runs of the archives they belong to, which are written at once."""
         missing = list(missing)
         archives = {_archive(spec) for spec in missing if spec.log}
@@ -57,31 +62,44 @@ class Plan:
         dimension = parts(first.problem)["dimension"]
         if first.log:
             return [Task("host", tuple(group))]
-        if (first.method, dimension) not in self.compiled:
+        if first.disturb is not None or (first.method, dimension) not in self.compiled:
             return [Task("host", (spec,)) for spec in group]
         lanes = capacity(first.budget)
         chunks = [group[i : i + lanes] for i in range(0, len(group), lanes)]
-        return [Task("compiled", tuple(chunk), self.portfolios[dimension]) for chunk in chunks]
+        return [Task("compiled", tuple(chunk), self.problems[dimension]) for chunk in chunks]
 
 
-def make_plan(experiment: Experiment, log: Sequence[str] = ()) -> Plan:
-    """All runs of an experiment, by method, dimension, function, instance, seed; methods are built to know them."""
-    problems = experiment.problems()
-    specs: list[RunSpec] = []
+def make_plan(experiment: Experiment, log: Sequence[str] = (), only: Sequence[str] = ()) -> Plan:
+    """All runs of an experiment, by contest, method, dimension, function, instance, seed.
+
+    Methods are built, since a run is known by the settings and weights of its method.
+
+    **Arguments:** `log`: official loggers; `only`: the names of the contests wanted, all if empty.
+    """
+    contests = experiment.contests(only)
+    if log and len(contests) > 1:
+        names = ", ".join(contest.name for contest in contests)
+        raise ValueError(f"--log writes one archive per method; choose one contest with --only: {names}")
+    built: dict[tuple[str, int, int], tuple[str, bool]] = {}
+    specs: dict[str, RunSpec] = {}
+    problems: dict[int, dict[str, None]] = {}
     compiled: set[tuple[str, int]] = set()
-    for method in experiment.methods:
-        for dimension in experiment.dimensions:
-            budget = experiment.budget_of(dimension)
-            searcher = build(method, dimension, budget)
-            if experiment.disturb is None and runs_compiled(searcher):
+    for contest in contests:
+        found = contest.problems()
+        for instance in found:
+            problems.setdefault(instance.dimension, {})[instance.problem] = None
+        for method, dimension in itertools.product(contest.methods, contest.dimensions):
+            budget = contest.budget_of(dimension)
+            if (method, dimension, budget) not in built:
+                searcher = build(method, dimension, budget)
+                built[method, dimension, budget] = fingerprint(searcher), runs_compiled(searcher)
+            made_of, is_compiled = built[method, dimension, budget]
+            if is_compiled:
                 compiled.add((method, dimension))
-            facts: dict[str, Any] = {"method": method, "searcher": digest(searcher), "budget": budget}
-            facts |= {"log": tuple(log), "disturb": experiment.disturb}
-            for instance in _of_dimension(problems, dimension):
-                facts["problem"] = instance.problem
-                specs += [RunSpec(**facts, seed=seed) for seed in experiment.seeds]
-    portfolios = {d: tuple(i.problem for i in _of_dimension(problems, d)) for d in experiment.dimensions}
-    return Plan(tuple(specs), frozenset(compiled), portfolios)
+            for instance, seed in itertools.product(_of_dimension(found, dimension), contest.seeds):
+                spec = RunSpec(instance.problem, method, made_of, seed, budget, tuple(log), contest.disturb)
+                specs[spec.key] = spec
+    return Plan(tuple(specs.values()), frozenset(compiled), {d: tuple(names) for d, names in problems.items()})
 
 
 def _of_dimension(problems: list[Instance], dimension: int) -> list[Instance]:
@@ -89,11 +107,13 @@ def _of_dimension(problems: list[Instance], dimension: int) -> list[Instance]:
 
 
 def _groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
-    """Runs of one method on one function: in one dimension, or in all of them when an archive is written."""
+    """Runs of one method on one function, with one budget and in one dimension, or in all of them for an archive."""
     groups: dict[Any, list[RunSpec]] = {}
     for spec in specs:
-        where = _archive(spec) if spec.log else (*_archive(spec), parts(spec.problem)["dimension"])
-        groups.setdefault(where, []).append(spec)
+        dimension = None if spec.log else parts(spec.problem)["dimension"]
+        groups.setdefault((_archive(spec), dimension, spec.budget if dimension else None, spec.disturb), []).append(
+            spec
+        )
     return list(groups.values())
 
 

@@ -1,4 +1,4 @@
-"""What is to be run, and what came of it: `RunSpec` and `RunRecord`, both plain JSON."""
+"""What is to be run and its outcome: `RunSpec` and `RunRecord`, both plain JSON."""
 
 import dataclasses
 import datetime
@@ -7,15 +7,59 @@ import hashlib
 import importlib.metadata
 import json
 import platform
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from l2e._version import __version__
 from l2e.bench.disturbance import Disturbance
-from l2e.evaluator import History
+from l2e.bench.suite import parts
+from l2e.core.meter import History
+from l2e.core.settings import Check, Count, Index, Label, Reader, parse, plain
 
 PACKAGES = ("jax", "numpy", "scipy", "cma", "minionpy", "evosax", "coco-experiment", "ioh")
+LONGEST = 300
+"""Letters of an error message that a record keeps."""
+
+Seconds = Annotated[float, Check(lambda number: number >= 0, "a number of seconds from 0")]
+
+
+def one_line(text: str) -> str:
+    """A message as one printable line of at most `LONGEST` letters."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 10 * LONGEST])
+    line = " ".join(printable.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+
+
+def error_line(error: BaseException) -> str:
+    """An exception as one line: its class and its message."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - a method's own exception may fail at anything
+        message = "(its message cannot be read)"
+    return one_line(f"{type(error).__name__}: {message}")
+
+
+def _read_problem(where: str, value: Any) -> str:
+    name = parse(Label, value, where)
+    parts(name)
+    return name
+
+
+def _read_counts(where: str, value: Any) -> np.ndarray:
+    if not isinstance(value, list) or any(type(item) is not int for item in value):
+        raise ValueError(f"{where} must be a list of whole numbers")
+    return np.asarray(value, np.int64)
+
+
+def _read_values(where: str, value: Any) -> np.ndarray:
+    if not isinstance(value, list) or any(type(item) not in (int, float) for item in value):
+        raise ValueError(f"{where} must be a list of numbers")
+    return np.asarray(value, np.float64)
+
+
+def _read_error(where: str, value: Any) -> str | None:
+    return None if value is None else one_line(parse(str, value, where))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,38 +68,35 @@ class RunSpec:
 
     **Fields:** `problem`: a name of the catalog; `method`: a name; `searcher`: a digest of the method's settings and
     weights, so that a retrained model is another method; `seed`; `budget`; `log`: official loggers attached to the run
-    (then the loggers' own functions are evaluated); `disturb`: what the method is told instead of the true values, if
-    it is told something else.
+    (then the loggers' own functions are evaluated); `disturb`: how the values that the method is told differ from the
+    true ones, if they do.
     """
 
-    problem: str
-    method: str
-    searcher: str
-    seed: int
-    budget: int
-    log: tuple[str, ...] = ()
+    problem: Annotated[str, Reader(_read_problem)]
+    method: Label
+    searcher: Label
+    seed: Index
+    budget: Count
+    log: tuple[Label, ...] = ()
     disturb: Disturbance | None = None
 
     @functools.cached_property
     def key(self) -> str:
         """The hash of the full spec, by which stores know the run."""
-        text = json.dumps(self.facts, sort_keys=True)
+        text = json.dumps(self.to_json(), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
-    @property
-    def facts(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Plain JSON; undisturbed runs have no `disturb`, so their keys are those of versions without it."""
-        facts = dataclasses.asdict(self)
+        values = plain(self)
         if self.disturb is None:
-            del facts["disturb"]
-        return facts
+            del values["disturb"]
+        return values
 
     @classmethod
-    def of(cls, facts: dict[str, Any]) -> "RunSpec":
-        """From plain JSON."""
-        disturb = facts.get("disturb")
-        changes = {"log": tuple(facts.get("log", ())), "disturb": None if disturb is None else Disturbance(**disturb)}
-        return cls(**{**facts, **changes})
+    def from_json(cls, values: Any) -> "RunSpec":
+        """From plain JSON; `ValueError` says what is wrong with it."""
+        return parse(cls, values, "spec")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,17 +115,17 @@ class RunRecord:
     """
 
     spec: RunSpec
-    nfev: np.ndarray
-    fun: np.ndarray
-    used: int
-    failed: int
-    reason: str
-    cpu_seconds: float
-    wall_seconds: float
-    engine: str
-    versions: dict[str, str]
-    error: str | None = None
-    written: str = ""
+    nfev: Annotated[np.ndarray, Reader(_read_counts)]
+    fun: Annotated[np.ndarray, Reader(_read_values)]
+    used: Index
+    failed: Index
+    reason: Label
+    cpu_seconds: Seconds
+    wall_seconds: Seconds
+    engine: Label
+    versions: dict[Label, Label]
+    error: Annotated[str | None, Reader(_read_error)] = None
+    written: Annotated[str, Check(str.isprintable, "a printable text")] = ""
 
     @property
     def key(self) -> str:
@@ -94,28 +135,58 @@ class RunRecord:
     @property
     def line(self) -> str:
         """One line of JSON."""
-        facts: dict[str, Any] = {"key": self.key, "spec": self.spec.facts}
-        facts |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)[1:]}
-        facts["nfev"], facts["fun"] = np.asarray(self.nfev).tolist(), np.asarray(self.fun).tolist()
+        values: dict[str, Any] = {"key": self.key, "spec": self.spec.to_json()}
+        values |= {field.name: getattr(self, field.name) for field in dataclasses.fields(self)[1:]}
+        values["nfev"], values["fun"] = np.asarray(self.nfev).tolist(), np.asarray(self.fun).tolist()
         for name in ("cpu_seconds", "wall_seconds"):
-            facts[name] = float(f"{facts[name]:.4g}")
-        return json.dumps(facts, separators=(",", ":"), allow_nan=False)
+            values[name] = float(f"{values[name]:.4g}")
+        return json.dumps(values, separators=(",", ":"), allow_nan=False)
 
     @classmethod
-    def of(cls, facts: dict[str, Any]) -> "RunRecord":
-        """From the JSON of a line; `ValueError` if its key is not the hash of its spec."""
-        facts = dict(facts)
-        key, spec = facts.pop("key"), RunSpec.of(facts.pop("spec"))
-        if key != spec.key:
-            raise ValueError(f"record {key} has been changed: its spec has the key {spec.key}")
-        nfev, fun = np.asarray(facts.pop("nfev"), np.int64), np.asarray(facts.pop("fun"), np.float64)
-        return cls(spec, nfev, fun, **facts)
+    def from_line(cls, line: str | bytes) -> "RunRecord":
+        """From one line of JSON; `ValueError` says what is wrong with it, whoever wrote it."""
+        try:
+            return cls.from_json(json.loads(line, parse_constant=_refuse))
+        except (RecursionError, OverflowError) as error:
+            raise ValueError(f"{type(error).__name__}: {error}") from None
+
+    @classmethod
+    def from_json(cls, values: Any) -> "RunRecord":
+        """From the plain JSON of a line."""
+        if not isinstance(values, dict):
+            raise ValueError("a record must be a JSON object")
+        record: RunRecord = parse(cls, {name: values[name] for name in values if name != "key"}, "record")
+        if values.get("key") != record.key:
+            raise ValueError(f"the record has been changed: its spec has the key {record.key}")
+        record._check()
+        return record
+
+    def _check(self) -> None:
+        """That the numbers of a record fit together."""
+        if len(self.nfev) != len(self.fun):
+            raise ValueError(f"nfev has {len(self.nfev)} entries and fun {len(self.fun)}")
+        if self.used > self.spec.budget or self.failed > self.used:
+            raise ValueError(f"{self.failed} failed of {self.used} used of {self.spec.budget} evaluations")
+        places = np.concatenate([[0], self.nfev, [self.used + 1]])
+        if np.any(np.diff(places) <= 0) or not np.isfinite(self.fun).all() or np.any(np.diff(self.fun) >= 0):
+            raise ValueError("its trace is not one of finite values that fall from evaluation to evaluation")
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def improvements(values: np.ndarray) -> History:
+    """The trace of a run from all its values in order, failed ones as `+inf`."""
+    best = np.minimum.accumulate(values)
+    better = np.flatnonzero(best < np.append(np.inf, best[:-1]))
+    return History(better + 1, best[better])
 
 
 def empty_record(spec: RunSpec, reason: str, error: str, seconds: float) -> RunRecord:
     """The record of a run of which nothing but its failure is known."""
     none = History(np.empty(0, np.int64), np.empty(0))
-    return RunRecord(spec, *none, 0, 0, reason, 0.0, seconds, "host", versions(), error, now())
+    return RunRecord(spec, *none, 0, 0, reason, 0.0, seconds, "host", versions(), one_line(error), now())
 
 
 def now() -> str:

@@ -91,7 +91,9 @@ class Runner:
     ):
         self.store, self.plan, self.timeout, self.show = store, plan, timeout, show
         redo = {key for key, record in store.records.items() if again(record)}
-        missing = plan.whole(spec for spec in plan.specs if spec.key in redo or spec.key not in store.records)
+        missing = plan.complete_archives(
+            spec for spec in plan.specs if spec.key in redo or spec.key not in store.records
+        )
         self._redo = redo | {spec.key for spec in missing if spec.key in store.records}
         self._queue = collections.deque(plan.tasks(missing))
         self._count = max(1, min(workers, len(self._queue)))
@@ -108,13 +110,14 @@ class Runner:
             while self._queue or any(worker.task for worker in self._workers):
                 self._give_out()
                 self._collect()
-                self.show(self._status())
+                self.show(self.status())
         finally:
             for worker in self._workers:
                 worker.kill()
             self._selector.close()
 
-    def _status(self) -> Status:
+    def status(self) -> Status:
+        """What is done and what is running."""
         running = [worker.task for worker in self._workers if worker.task]
         return Status(self.plan, self.store.records, running, self.done_here, self._count)
 
@@ -149,14 +152,14 @@ class Runner:
                 ours = tuple(spec for spec in free if not self._finished(spec))
                 others = tuple(spec for spec in left if spec not in free)
                 if others:
-                    self._queue.append(Task(task.engine, others, task.portfolio))
+                    self._queue.append(Task(task.engine, others, task.problems))
                 for spec in free:
                     if spec not in ours:
                         self.store.release(spec.key)
                 if ours:
-                    return Task(task.engine, ours, task.portfolio)
+                    return Task(task.engine, ours, task.problems)
             elif left:
-                self._queue.append(Task(task.engine, tuple(left), task.portfolio))  # another runner has them
+                self._queue.append(Task(task.engine, tuple(left), task.problems))  # another runner has them
         return None
 
     def _finished(self, spec: RunSpec) -> bool:
@@ -201,7 +204,7 @@ class Runner:
             self._keep(worker, worker.records)
             worker.task, worker.records = None, []
         else:
-            worker.records.append(RunRecord.of(answer))
+            worker.records.append(RunRecord.from_json(answer))
 
     def _keep(self, worker: _Worker, records: list[RunRecord]) -> None:
         self.store.append(records)

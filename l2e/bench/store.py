@@ -10,11 +10,13 @@ import contextlib
 import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from l2e.bench.record import RunRecord
+from l2e.bench.record import RunRecord, one_line
+from l2e.core.checkpoint import write_whole
 
 try:
     import fcntl
@@ -37,8 +39,10 @@ class Store:
     def __init__(self, folder: Path):
         self.folder = Path(folder)
         self.records: dict[str, RunRecord] = {}
-        self.damaged = 0
+        self.skipped = 0
+        self._first_skipped = ""
         self._read_to = 0
+        self._lines = 0
         self._claims: int | None = None
 
     @property
@@ -57,11 +61,19 @@ class Store:
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644))
         self.refresh()
 
+    @property
+    def complaint(self) -> str | None:
+        """A sentence about the lines that are no records and were skipped; None if there are none."""
+        if not self.skipped:
+            return None
+        lines = "1 line was" if self.skipped == 1 else f"{self.skipped} lines were"
+        return f"{lines} skipped in {self.folder}; the first is {self._first_skipped}"
+
     def refresh(self) -> None:
         """Read what has been appended since the last time, by whomever."""
         with self._explained("read"):
             if self._read_to == 0 and (self.folder / PACKED).exists():
-                self._take(gzip.decompress((self.folder / PACKED).read_bytes()))
+                self._take(_unpacked(self.folder / PACKED), PACKED, 0)
             if not self.path.is_file():
                 return
             with self.path.open("rb") as file:
@@ -69,7 +81,7 @@ class Store:
                 content = file.read()
         whole = content.rfind(b"\n") + 1  # a line that is still being written is for the next time
         self._read_to += whole
-        self._take(content[:whole])
+        self._lines += self._take(content[:whole], RECORDS, self._lines)
 
     def append(self, records: Iterable[RunRecord]) -> None:
         """Add records, all or none of them; on return they are on the disk.
@@ -120,26 +132,36 @@ class Store:
             return False
         return True
 
-    def _take(self, content: bytes) -> None:
-        for line in content.splitlines():
+    def _take(self, content: bytes, name: str, before: int) -> int:
+        """Read lines, of which there were some before in the file; lines that are no records are counted."""
+        lines = content.split(b"\n")
+        for number, line in enumerate(lines, start=before + 1):
             if not line.strip():
                 continue
             try:
-                record = RunRecord.of(json.loads(line))
-            except (ValueError, TypeError, KeyError):
-                self.damaged += 1
+                record = RunRecord.from_line(line)
+            except ValueError as error:
+                self.skipped += 1
+                self._first_skipped = self._first_skipped or f"line {number} of {name}: {one_line(str(error))}"
                 continue
             self.records[record.key] = record
+        return len(lines) - 1
 
-    def note_experiment(self, facts: dict[str, Any]) -> None:
+    def note_experiment(self, values: dict[str, Any]) -> None:
         """Keep the experiment beside its records, for reports."""
         with self._explained("write to"):
-            (self.folder / EXPERIMENT).write_text(json.dumps(facts, indent=1) + "\n")
+            write_whole(self.folder / EXPERIMENT, (json.dumps(values, indent=1) + "\n").encode())
 
-    def experiment(self) -> dict[str, Any]:
-        """The experiment last run into this store, or nothing."""
+    def experiment(self) -> Any:
+        """The experiment last run into this store, as it was noted, or an empty table.
+
+        **Raises:** `ValueError` if the file is not JSON.
+        """
         path = self.folder / EXPERIMENT
-        return json.loads(path.read_text()) if path.is_file() else {}
+        try:
+            return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{path} is damaged: {error}") from error
 
     @contextlib.contextmanager
     def _explained(self, what: str) -> Iterator[None]:
@@ -148,6 +170,13 @@ class Store:
         except OSError as error:
             reason = error.strerror or str(error)
             raise StoreError(f"cannot {what} the store {self.folder}: {reason}") from error
+
+
+def _unpacked(path: Path) -> bytes:
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (EOFError, zlib.error) as error:  # a damaged header is an OSError
+        raise OSError(f"{path.name} is damaged: {error}") from error
 
 
 def read_store(folder: Path) -> Store:

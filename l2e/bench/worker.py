@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from l2e._names import MissingExtraError
-from l2e.bench.compiled import run_compiled
-from l2e.bench.host import run_on_host
 from l2e.bench.official import run_logged
 from l2e.bench.plan import Task
 from l2e.bench.record import RunRecord, RunSpec
+from l2e.bench.run_compiled import run_compiled
+from l2e.bench.run_host import run_on_host
+from l2e.core.errors import MissingExtraError
 
 
 def main() -> None:
@@ -38,12 +38,14 @@ def main() -> None:
 
 def ask(task: Task, folder: Path) -> str:
     """A task as the line a worker reads."""
-    facts = {"engine": task.engine, "portfolio": task.portfolio, "folder": os.fspath(folder)}
-    return json.dumps({**facts, "runs": [spec.facts for spec in task.runs]}) + "\n"
+    runs = [spec.to_json() for spec in task.runs]
+    return (
+        json.dumps({"engine": task.engine, "problems": task.problems, "folder": os.fspath(folder), "runs": runs}) + "\n"
+    )
 
 
 def _serve(task: dict[str, Any], answers: TextIO) -> None:
-    specs = [RunSpec.of(facts) for facts in task["runs"]]
+    specs = [RunSpec.from_json(values) for values in task["runs"]]
     try:
         for record in _run(task, specs):
             answers.write(record.line + "\n")
@@ -56,7 +58,7 @@ def _run(task: dict[str, Any], specs: list[RunSpec]) -> Iterator[RunRecord]:
     if specs[0].log:
         yield from run_logged(specs, Path(task["folder"]))
     elif task["engine"] == "compiled":
-        yield from run_compiled(specs, task["portfolio"])
+        yield from run_compiled(specs, task["problems"])
     else:
         yield from (run_on_host(spec) for spec in specs)
 

@@ -1,10 +1,10 @@
 """Meta-training: tasks, objectives, guidance, gradient estimators and the training loop."""
 
-from l2e.meta.estimators import AbstractGradientEstimator as AbstractGradientEstimator
-from l2e.meta.estimators import FullBPTT as FullBPTT
-from l2e.meta.estimators import TruncatedBPTT as TruncatedBPTT
-from l2e.meta.evolution import AntitheticES as AntitheticES
-from l2e.meta.evolution import PersistentES as PersistentES
+from l2e.meta.estimators.backprop import AbstractGradientEstimator as AbstractGradientEstimator
+from l2e.meta.estimators.backprop import FullBPTT as FullBPTT
+from l2e.meta.estimators.backprop import TruncatedBPTT as TruncatedBPTT
+from l2e.meta.estimators.evolution import AntitheticES as AntitheticES
+from l2e.meta.estimators.evolution import PersistentES as PersistentES
 from l2e.meta.guides import Guidance as Guidance
 from l2e.meta.guides import ProxyGradientGuide as ProxyGradientGuide
 from l2e.meta.objectives import AbstractObjective as AbstractObjective

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import multihost_utils
 
-from l2e import _runtime
+from l2e.core.traced.keys import is_key
 from l2e.meta.loss import Work
 
 
@@ -67,10 +67,10 @@ def joined(leaf: Any) -> np.ndarray:
 
 def from_writer(tree: Any) -> Any:
     """The tree of process 0, on all processes."""
-    raw = jax.tree.map(lambda leaf: jax.random.key_data(leaf) if _runtime.is_key(leaf) else leaf, tree)
+    raw = jax.tree.map(lambda leaf: jax.random.key_data(leaf) if is_key(leaf) else leaf, tree)
     sent = multihost_utils.broadcast_one_to_all(raw)
     return jax.tree.map(
-        lambda leaf, like: jax.random.wrap_key_data(jnp.asarray(leaf)) if _runtime.is_key(like) else jnp.asarray(leaf),
+        lambda leaf, like: jax.random.wrap_key_data(jnp.asarray(leaf)) if is_key(like) else jnp.asarray(leaf),
         sent,
         tree,
     )

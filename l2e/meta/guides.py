@@ -1,18 +1,18 @@
 """Numerical guidance in training: steps along the true gradient. Nothing outside `l2e.meta` takes df/dx."""
 
+import dataclasses
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from l2e._projection import AbstractMetric, Diagonal, Euclidean, LowRank
-from l2e._types import Count, Key, Point, Points, Scalar, Values
-from l2e.operator import AbstractGuide
-from l2e.problem import AbstractTraceableProblem
+from l2e.algorithms.l2e.contracts import AbstractGuide
+from l2e.algorithms.l2e.projection import AbstractMetric, Diagonal, Euclidean
+from l2e.core.traced.problem import AbstractTraceableProblem
+from l2e.core.traced.types import Count, Point, Points, Scalar, Values
 
 
 class AbstractPreconditioner(eqx.Module):
@@ -52,28 +52,6 @@ class LearnedDiagonal(AbstractPreconditioner):
 
     def project(self, points: Points) -> Points:
         return Diagonal(jnp.exp(self.log_diagonal)).project(points)
-
-
-class LearnedLowRank(AbstractPreconditioner):
-    """P = I + U U^T with a learned U of a few columns."""
-
-    factor: Float[Array, "d r"]
-
-    def __init__(self, dimension: int, rank: int, key: Key):
-        if not 1 <= rank <= dimension:
-            raise ValueError(f"rank must be between 1 and the dimension {dimension}, got {rank}")
-        self.factor = 0.1 * jax.random.normal(key, (dimension, rank))
-
-    @property
-    def metric(self) -> LowRank:
-        """P as a metric."""
-        return LowRank(jnp.ones(self.factor.shape[0], self.factor.dtype), self.factor)
-
-    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
-        return self.metric.solve(gradients)
-
-    def project(self, points: Points) -> Points:
-        return self.metric.project(points)
 
 
 class DiagonalHessian(AbstractPreconditioner):
@@ -170,3 +148,28 @@ def _hessian_diagonal(value: Any, point: Point) -> Point:
         return jnp.vdot(jax.jvp(jax.grad(value), (point,), (direction,))[1], direction)
 
     return jax.vmap(curvature)(jnp.eye(point.shape[0], dtype=point.dtype))
+
+
+@dataclasses.dataclass(frozen=True)
+class GuidanceSettings:
+    """The table [guidance] of a training file: the paper's proxy gradient, annealed to zero; without the table, off.
+
+    The keys are the arguments of `Guidance`, with the preconditioner by name.
+    """
+
+    kappa: float = 0.1
+    preconditioner: Literal["identity", "diagonal", "hessian"] = "identity"
+    normalise: bool = True
+    second_order: bool = False
+    until: float = 0.5
+
+    def build(self, dimension: int) -> Guidance:
+        """The guidance."""
+        match self.preconditioner:
+            case "identity":
+                preconditioner = Metric()
+            case "diagonal":
+                preconditioner = LearnedDiagonal(dimension)
+            case "hessian":
+                preconditioner = DiagonalHessian()
+        return Guidance(preconditioner, self.kappa, self.normalise, self.second_order, self.until)

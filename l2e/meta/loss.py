@@ -6,19 +6,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from l2e._types import Count, Key, Scalar
-from l2e.meta import _parts
+from l2e.core.traced.algorithm import AbstractAlgorithm
+from l2e.core.traced.types import Count, Key, Scalar
+from l2e.meta import parts
 from l2e.meta.guides import Guidance
 from l2e.meta.objectives import AbstractObjective, Episode
 from l2e.meta.rollout import Run, advance, begin
 from l2e.meta.tasks import AbstractTaskDistribution, Task
-from l2e.optimizer import AbstractOptimizer
 
 
 class Trainee(eqx.Module):
     """Everything that is trained: the optimizer, and the guidance with a preconditioner that may have weights."""
 
-    optimizer: AbstractOptimizer[Any]
+    optimizer: AbstractAlgorithm[Any]
     guidance: Guidance | None = None
 
 
@@ -83,17 +83,17 @@ class MetaLoss(eqx.Module):
         """A task that takes no part in gradients with respect to its own numbers."""
         return jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf), self.tasks.of(family, task_key))
 
-    def optimizer(self, weights: Any, task: Task, strength: Scalar) -> AbstractOptimizer[Any]:
+    def optimizer(self, weights: Any, task: Task, strength: Scalar) -> AbstractAlgorithm[Any]:
         """The optimizer with these weights, guided on this task if guidance is wanted."""
         trainee: Trainee = eqx.combine(weights, self.rest)
         if trainee.guidance is None:
             return trainee.optimizer
-        return _parts.with_guide(trainee.optimizer, trainee.guidance.guide(task, strength))
+        return parts.with_guide(trainee.optimizer, trainee.guidance.guide(task, strength))
 
     def bound(self) -> "MetaLoss":
-        """The same loss as a function of weights on which `_parts.bound` has been called."""
-        return MetaLoss(_parts.bound(self.rest), self.tasks, self.objective, self.generations, self.rematerialise)
+        """The same loss as a function of weights on which `parts.bound` has been called."""
+        return MetaLoss(parts.bound(self.rest), self.tasks, self.objective, self.generations, self.rematerialise)
 
     def stacked(self, weights: Any) -> Any:
         """For each weight whether its leading axis counts generations."""
-        return _parts.stacked(weights, eqx.combine(weights, self.rest).optimizer)
+        return parts.stacked(weights, eqx.combine(weights, self.rest).optimizer)

@@ -1,14 +1,15 @@
 """What is learned: objectives take what happened in one episode and give one number to be made small."""
 
 from abc import abstractmethod
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from l2e._names import unknown
-from l2e._types import Scalar
+from l2e.core.errors import unknown
+from l2e.core.problem import GAP_FLOOR
+from l2e.core.traced.types import Scalar
 
 Which = Literal["mean", "best"]
 
@@ -32,7 +33,12 @@ class Episode(eqx.Module):
 
 
 class AbstractObjective(eqx.Module):
-    """A meta-objective: one number per episode, small is good."""
+    """A meta-objective: one number per episode, small is good.
+
+    Its static fields are also the keys of the table [objective] in a training file, `kind` its name there.
+    """
+
+    kind: ClassVar[str]
 
     @abstractmethod
     def __call__(self, episode: Episode) -> Scalar:
@@ -45,6 +51,7 @@ class NormalisedImprovement(AbstractObjective):
     It cannot fall below -1 when the optimum is worth 0: the last decades of a gap are invisible to it.
     """
 
+    kind: ClassVar[str] = "normalised-improvement"
     epsilon: float = eqx.field(static=True, default=1e-8)
 
     def __call__(self, episode: Episode) -> Scalar:
@@ -60,8 +67,9 @@ class LogGap(AbstractObjective):
     `relative`: subtract the logarithm of the first population's gap, which removes the scale of the task.
     """
 
+    kind: ClassVar[str] = "log-gap"
     which: Which = eqx.field(static=True, default="mean")
-    floor: float = eqx.field(static=True, default=1e-8)
+    floor: float = eqx.field(static=True, default=GAP_FLOOR)
     relative: bool = eqx.field(static=True, default=True)
 
     def __check_init__(self) -> None:
@@ -81,8 +89,9 @@ class AreaUnderCurve(AbstractObjective):
     first, 1 for a plain mean (weights change geometrically in between).
     """
 
+    kind: ClassVar[str] = "area"
     which: Which = eqx.field(static=True, default="mean")
-    floor: float = eqx.field(static=True, default=1e-8)
+    floor: float = eqx.field(static=True, default=GAP_FLOOR)
     relative: bool = eqx.field(static=True, default=True)
     late: float = eqx.field(static=True, default=1.0)
 

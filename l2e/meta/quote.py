@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from l2e import _runtime
+from l2e.core.traced.keys import is_key
 from l2e.meta.train import Trainer, TrainSpec, train_step
 
 
@@ -79,4 +79,4 @@ def quote(spec: TrainSpec) -> Quote:
 
 
 def _is_key(leaf: Any) -> bool:
-    return _runtime.is_key(leaf)
+    return is_key(leaf)

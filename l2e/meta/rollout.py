@@ -6,11 +6,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from l2e._types import Key, Scalar, Values
-from l2e.meta import _parts
+from l2e.core.traced.algorithm import AbstractAlgorithm
+from l2e.core.traced.loop import generation
+from l2e.core.traced.types import Key, Scalar, Values
+from l2e.meta import parts
 from l2e.meta.objectives import Episode
 from l2e.meta.tasks import Task
-from l2e.optimizer import AbstractOptimizer
 
 
 class Run(eqx.Module):
@@ -23,17 +24,17 @@ class Run(eqx.Module):
     best: Scalar
 
 
-def begin(optimizer: AbstractOptimizer[Any], task: Task, key: Key) -> Run:
+def begin(optimizer: AbstractAlgorithm[Any], task: Task, key: Key) -> Run:
     """Start an episode: the first population is drawn and evaluated."""
     init_key, key, first_key = jax.random.split(key, 3)
     state = optimizer.init(task.space, init_key)
-    state, values, live = _round(_parts.first_block(optimizer), task, state, first_key)
-    mean, best = _mean(_parts.population_values(optimizer, state, values), live), _least(values)
+    state, batch = generation(parts.first_block(optimizer), task, state, first_key)
+    mean, best = _mean(parts.population_values(optimizer, state, batch.values), batch.asked), jnp.min(batch.values)
     return Run(state, key, mean, best, best)
 
 
 def advance(
-    optimizer: AbstractOptimizer[Any],
+    optimizer: AbstractAlgorithm[Any],
     task: Task,
     run: Run,
     generations: int,
@@ -53,32 +54,32 @@ def advance(
     """
     keys = jax.random.split(run.key, generations + 1)
     cuts = (jnp.arange(generations) + 1) % (cut_every or generations + 1) == 0
-    blocks, rest = _parts.split_blocks(optimizer, generations) if first else (None, optimizer)
+    blocks, rest = parts.split_blocks(optimizer, generations) if first else (None, optimizer)
 
-    def generation(carry: tuple[Any, Scalar], inputs: Any) -> tuple[Any, Any]:
+    def step(carry: tuple[Any, Scalar], inputs: Any) -> tuple[Any, Any]:
         key, cut, block = inputs
         state, best = carry
-        now = _parts.join_block(rest, block)
-        *earlier, last = jax.random.split(key, _parts.rounds(optimizer))
+        now = parts.join_block(rest, block)
+        *earlier, last = jax.random.split(key, parts.rounds(optimizer))
         for round_key in earlier:
-            state, _, _ = _round(now, task, state, round_key)
-        told, values, live = _round(now, task, state, last)
-        best = jnp.minimum(best, _least(values))
-        mean = _mean(_parts.population_values(optimizer, told, values), live)
+            state, _ = generation(now, task, state, round_key)
+        told, batch = generation(now, task, state, last)
+        best = jnp.minimum(best, jnp.min(batch.values))
+        mean = _mean(parts.population_values(optimizer, told, batch.values), batch.asked)
         if cut_every is not None:
             # Telling makes the next proposals, so the cut is before it: what is proposed keeps the gradient of the
             # weights that propose it. Only the backward pass tells these two apart, so it is computed once.
-            told = now.tell(_cut(state, cut), _cut(values, cut))
+            told = now.tell(_cut(state, cut), _cut(batch.values, cut))
         return (told, _cut(best, cut) if cut_every else best), (mean, best)
 
-    step = jax.checkpoint(generation, prevent_cse=False) if rematerialise else generation
-    (state, best), (means, bests) = jax.lax.scan(step, (run.state, run.best), (keys[1:], cuts, blocks))
+    scanned = jax.checkpoint(step, prevent_cse=False) if rematerialise else step
+    (state, best), (means, bests) = jax.lax.scan(scanned, (run.state, run.best), (keys[1:], cuts, blocks))
     episode = Episode(run.start_mean, run.start_best, means, bests, task.f_opt)
     return Run(state, keys[0], run.start_mean, run.start_best, best), episode
 
 
 def rollout(
-    optimizer: AbstractOptimizer[Any],
+    optimizer: AbstractAlgorithm[Any],
     task: Task,
     key: Key,
     generations: int,
@@ -89,21 +90,8 @@ def rollout(
     return advance(optimizer, task, begin(optimizer, task, key), generations, rematerialise, cut_every)[1]
 
 
-def _round(optimizer: AbstractOptimizer[Any], task: Task, state: Any, key: Key) -> tuple[Any, Values, Any]:
-    """Ask, evaluate and tell once; non-finite values and rows that were not wanted become +inf."""
-    points = optimizer.ask(state)
-    live = jnp.arange(points.shape[0]) < optimizer.wanted(state)
-    raw = task.evaluate(points, key)
-    values = jnp.where(live & jnp.isfinite(raw), raw, jnp.inf)
-    return optimizer.tell(state, values), values, live
-
-
-def _mean(values: Values, live: Any) -> Scalar:
-    return jnp.sum(jnp.where(live, values, 0)) / jnp.sum(live)
-
-
-def _least(values: Values) -> Scalar:
-    return jnp.min(values)
+def _mean(values: Values, asked: Any) -> Scalar:
+    return jnp.sum(jnp.where(asked, values, 0)) / jnp.sum(asked)
 
 
 def _cut(tree: Any, cut: Any) -> Any:

@@ -4,6 +4,7 @@ All tasks of a distribution have one structure, whatever their family, so one co
 paper's test functions are in no default.
 """
 
+import dataclasses
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -13,12 +14,12 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from l2e._space import Box
-from l2e._types import Count, Key, Points, Scalar, Values
-from l2e.problem import AbstractTraceableProblem
-from l2e.problems.bbob_paper import PAPER_TRAIN
-from l2e.problems.bbob_random import sample_bbob
-from l2e.problems.bbob_suite import check_function, check_integer
+from l2e.core.box import Box
+from l2e.core.traced.problem import AbstractTraceableProblem
+from l2e.core.traced.types import Count, Key, Points, Scalar, Values
+from l2e.problems._bbob.paper import PAPER_TEST, PAPER_TRAIN
+from l2e.problems._bbob.random import sample_bbob
+from l2e.problems._bbob.suite import check_function, check_integer
 
 Drawn = tuple[AbstractTraceableProblem, Scalar]
 
@@ -171,3 +172,30 @@ def _as_default_float(problem: Any) -> Any:
     """Float arrays of a problem (numpy's are float64) in the float in which the training computes."""
     dtype = jnp.zeros(()).dtype
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype) if eqx.is_inexact_array(leaf) else leaf, problem)
+
+
+@dataclasses.dataclass(frozen=True)
+class TasksSettings:
+    """The table [tasks] of a training file: fresh instances of BBOB functions, by default the paper's eight.
+
+    **Arguments:** `functions`: their numbers, never test functions of the paper; `dimension`: of all tasks; `rotated`:
+    whether f2 and f3 are rotated, as in the paper's instances; COCO's are separable.
+    """
+
+    functions: tuple[int, ...] = PAPER_TRAIN
+    dimension: int = 10
+    rotated: bool = True
+
+    def __post_init__(self) -> None:
+        refuse_test_functions(self.functions)
+
+    def build(self) -> RandomBBOBTasks:
+        """The distribution."""
+        return RandomBBOBTasks(self.functions, self.dimension, self.rotated)
+
+
+def refuse_test_functions(functions: Sequence[int]) -> None:
+    """Raise an error if any of these are test functions of the paper: nothing is trained on them."""
+    forbidden = sorted(set(functions) & set(PAPER_TEST))
+    if forbidden:
+        raise ValueError(f"functions {forbidden} are test functions of the paper; training is on {PAPER_TRAIN}")

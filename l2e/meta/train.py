@@ -13,15 +13,16 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from l2e._runtime import small_jit
-from l2e._types import Count, Key, Scalar
-from l2e.meta import _parts, distributed
-from l2e.meta.estimators import AbstractGradientEstimator, Estimate
+from l2e.core import settings
+from l2e.core.traced.algorithm import AbstractAlgorithm
+from l2e.core.traced.runtime import small_jit
+from l2e.core.traced.types import Count, Key, Scalar
+from l2e.meta import distributed, parts
+from l2e.meta.estimators.backprop import AbstractGradientEstimator, Estimate
 from l2e.meta.guides import Guidance
 from l2e.meta.loss import MetaLoss, Trainee, Work, split_weights
 from l2e.meta.objectives import AbstractObjective, LogGap
 from l2e.meta.tasks import AbstractTaskDistribution
-from l2e.optimizer import AbstractOptimizer
 
 VALIDATION = LogGap("best", relative=False)
 """What models are selected by: log10 of the final gap of the best value."""
@@ -51,7 +52,7 @@ class TrainSpec:
     - `rematerialise`: see `l2e.meta.rollout.advance`.
     """
 
-    optimizer: AbstractOptimizer[Any]
+    optimizer: AbstractAlgorithm[Any]
     tasks: AbstractTaskDistribution
     objective: AbstractObjective
     estimator: AbstractGradientEstimator
@@ -192,7 +193,7 @@ class Trainer:
         estimate, carry = own_estimate(self.loss, self.spec.estimator, state, mine)
         return shared_update(self.rule, state, distributed.added(estimate), carry)
 
-    def optimizer(self, weights: Any) -> AbstractOptimizer[Any]:
+    def optimizer(self, weights: Any) -> AbstractAlgorithm[Any]:
         """The optimizer with these weights, as it is deployed."""
         return self.spec.deployed(eqx.combine(weights, self.rest).optimizer)
 
@@ -304,7 +305,7 @@ def _without_gradient(estimate: Estimate) -> Estimate:
 def task_losses(loss: MetaLoss, weights: Any, work: Work) -> Any:
     """The loss of each task, without gradients."""
 
-    bounded, inner = _parts.bound(weights), loss.bound()
+    bounded, inner = parts.bound(weights), loss.bound()
 
     def group(inputs: tuple[Count, Key]) -> Any:
         family, keys = inputs
@@ -326,3 +327,37 @@ def _info(state: TrainState, estimate: Estimate, norms: Norms) -> TrainInfo:
         clipped=int(estimate.clipped),
         seconds=0.0,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class TrainingSettings:
+    """The table [training] of a training file; the keys are those of `TrainSpec`, and the seed of the training.
+
+    `schedule`: whether the learning rate stays or falls to zero along a cosine.
+    """
+
+    steps: settings.Count = 1000
+    batch: settings.Count = 1
+    generations: settings.Count = 199
+    learning_rate: settings.Positive = 1e-2
+    schedule: Literal["constant", "cosine"] = "cosine"
+    clip: settings.Positive = 1.0
+    seed: settings.Index = 0
+    validate_every: settings.Count = 25
+    validation_batch: settings.Count = 4
+    validation_seed: settings.Index = 1
+    parallel: settings.Count = 1
+    dtype: Literal["float32", "float64"] = "float32"
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments of `TrainSpec` that this table sets."""
+        rate = self.learning_rate if self.schedule == "constant" else _cosine(self.learning_rate, self.steps)
+        given = dataclasses.asdict(self) | {"learning_rate": rate}
+        return {name: value for name, value in given.items() if name not in ("schedule", "seed")}
+
+
+@functools.cache
+def _cosine(rate: float, steps: int) -> optax.Schedule:
+    """One object for equal settings, so that they share a compilation."""
+    return optax.cosine_decay_schedule(rate, steps)

@@ -36,8 +36,8 @@ def ablation_tables(results: Results) -> list[Table]:
     lines = [line for place in _places(results) for line in _lines(results, full, variants, *place)]
     note = (
         f"{full} is complete, the others are compared to it. log10 gap: mean over problems of the logarithm of the "
-        "median gap, floored at 1e-8; targets: share of f* + 10^2 ... 10^-8 reached. A positive gap difference and "
-        "a negative targets difference say that it is worse without. Won, tied, lost problems: rank-sum test over "
+        "median gap, floored at 1e-8; targets: share of f* + 10², ..., f* + 10⁻⁸ reached. A positive gap difference "
+        "and a negative targets difference mean that it is worse without. Won, tied, lost problems: rank-sum test over "
         "runs, 5 percent (three runs each are always a tie). p: Wilcoxon signed-rank over problems, on log medians; "
         "Holm: corrected for the number of variants (bold below 0.05). Effect: rank-biserial, 1 when the complete "
         "method is better on all problems. A: chance that a run of the complete method is better. Five problems or "

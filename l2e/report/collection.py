@@ -1,31 +1,41 @@
 """From a store of the contest to the runs of a report: here, and only here, records meet the optimum."""
 
+import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from l2e import catalog
+from l2e.api import catalog
 from l2e.bench.disturbance import Disturbance
-from l2e.bench.experiment import AblationTable
-from l2e.bench.record import RunRecord
+from l2e.bench.experiment import AblationTable, Experiment, Note
+from l2e.bench.record import RunRecord, one_line
 from l2e.bench.store import Store
 from l2e.bench.suite import parts
-from l2e.problems.bbob_suite import BBOB, GROUPS
-from l2e.report.records import GAP_FLOOR, Run
+from l2e.core.errors import unknown
+from l2e.core.problem import GAP_FLOOR
+from l2e.core.settings import parse
+from l2e.problems._bbob.suite import BBOB, GROUPS
+from l2e.report.published import published_suites
+from l2e.report.records import Run
+
+LARGEST_DIMENSION = 10_000
+"""Problems of more coordinates are not built for a report: their rotations alone would fill the memory."""
 
 
 @dataclass(frozen=True)
 class Results:
     """Runs by problem and method. A problem is a function in a dimension; its instances and seeds are its runs."""
 
+    name: str
     title: str
     runs: tuple[Run, ...]
     methods: tuple[str, ...]
     reference: str
     published: str | None = None
     ablation: AblationTable | None = None
+    remarks: tuple[str, ...] = ()
     cells: dict[tuple[str, str], list[Run]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -60,37 +70,115 @@ class Results:
 
 
 def collect(store: Store, methods: Sequence[str] = ()) -> Results:
-    """The runs of a store; of several records of one problem, method and seed the newest counts.
+    """The runs of a store with one contest; see `collect_contests`.
 
-    **Arguments:** `methods`: only these, in this order; those of the experiment first, then all others, if empty.
+    **Raises:** `ValueError` if there are several.
     """
-    facts = store.experiment()
+    found = collect_contests(store, methods)
+    if len(found) > 1:
+        raise ValueError(f"{store.folder} has several contests: {', '.join(results.name for results in found)}")
+    return found[0]
+
+
+def collect_contests(store: Store, methods: Sequence[str] = (), only: Sequence[str] = ()) -> list[Results]:
+    """The runs of each contest of a store that has any.
+
+    **Arguments:** `methods`: only these, in this order; those of the experiment first, then all others, if empty;
+    `only`: the names of the contests wanted, all if empty.
+
+    **Raises:** `ValueError` if a contest does not exist or a method has no records.
+    """
+    noted, remarks = _noted(store)
+    known, unbuilt = _buildable(store.records.values())
+    if unbuilt:
+        remarks.append(f"{len(unbuilt)} records are left out: their problems are unknown, {unbuilt[0]} for instance")
+    if isinstance(noted, Note):
+        _refuse_unknown("contest", only, [])
+        titled = noted if noted.title or noted.name else dataclasses.replace(noted, title=store.folder.name)
+        found = [(titled, known)]
+    else:
+        found = _by_contest(noted, known, only)
+        used = {record.key for _, records in found for record in records}
+        if not only and len(used) < len(known):
+            remarks.append(
+                f"{len(known) - len(used)} records are left out: they belong to no contest of the experiment"
+            )
+    present = {record.spec.method for _, records in found for record in records}
+    absent = [method for method in methods if method not in present]
+    if absent or not present:
+        raise ValueError(f"no records of {', '.join(absent) or 'any method'} in {store.folder}")
+    chosen = [(note, [r for r in records if not methods or r.spec.method in methods]) for note, records in found]
+    return [results_of(records, note, methods, tuple(remarks)) for note, records in chosen if records]
+
+
+def _by_contest(
+    experiment: Experiment, records: Sequence[RunRecord], only: Sequence[str]
+) -> list[tuple[Note, list[RunRecord]]]:
+    """Each contest with the records of its methods, and of methods that no contest names: somebody added them."""
+    named = {method for contest in experiment.contests() for method in contest.methods}
+    found = []
+    for contest in experiment.contests(only):
+        wanted = [r for r in records if r.spec.method in contest.methods or r.spec.method not in named]
+        values = {field.name: getattr(contest, field.name) for field in dataclasses.fields(Note)}
+        found.append((Note(**values), [record for record in wanted if contest.covers(record.spec)]))
+    return found
+
+
+def _refuse_unknown(kind: str, names: Iterable[str], allowed: Sequence[str]) -> None:
+    for name in names:
+        if name not in allowed:
+            raise unknown(kind, name, allowed)
+
+
+def results_of(
+    records: Iterable[RunRecord], note: Note, methods: Sequence[str] = (), remarks: tuple[str, ...] = ()
+) -> Results:
+    """The runs behind some records; of several of one problem, method and seed the newest counts."""
     newest: dict[tuple[str, str, int, Disturbance | None], RunRecord] = {}
-    for record in sorted(store.records.values(), key=lambda record: record.written):
+    for record in sorted(records, key=lambda record: record.written):
         newest[record.spec.problem, record.spec.method, record.spec.seed, record.spec.disturb] = record
     present = list(dict.fromkeys(method for _, method, _, _ in newest))
-    wanted = list(methods) or [m for m in facts.get("methods", []) if m in present]
+    wanted = [m for m in methods or note.methods if m in present]
     wanted += [] if methods else [m for m in present if m not in wanted]
-    absent = [method for method in wanted if method not in present]
-    if absent or not wanted:
-        raise ValueError(f"no records of {', '.join(absent) or 'any method'} in {store.folder}")
     dimensions = {parts(problem)["dimension"] for problem, _, _, _ in newest}
     disturbances = {disturb for _, _, _, disturb in newest}
     chosen = sorted(
         (record for record in newest.values() if record.spec.method in wanted),
         key=lambda record: (_place(record), wanted.index(record.spec.method), record.spec.seed),
     )
-    runs = tuple(_run(record, len(dimensions) > 1, len(disturbances) > 1) for record in chosen)
-    reference = facts.get("reference") or wanted[0]
-    reference = reference if reference in wanted else wanted[0]
+    runs = tuple(run_of(record, len(dimensions) > 1, len(disturbances) > 1) for record in chosen)
+    reference = note.reference if note.reference in wanted else wanted[0]
     return Results(
-        facts.get("title") or facts.get("name") or store.folder.name,
-        runs,
-        tuple(wanted),
-        reference,
-        facts.get("published"),
-        AblationTable(**facts["ablation"]) if facts.get("ablation") else None,
+        note.name, note.title or note.name, runs, tuple(wanted), reference, note.published, note.ablation, remarks
     )
+
+
+def _noted(store: Store) -> tuple[Note | Experiment, list[str]]:
+    """What a store notes of its experiment; a damaged note is left out, with a remark."""
+    try:
+        values = store.experiment()
+        note = parse(Experiment if isinstance(values, dict) and "suite" in values else Note, values, "experiment")
+        contests = [note] if isinstance(note, Note) else note.contests()
+        suites = [contest.published for contest in contests if contest.published is not None]
+        _refuse_unknown("published suite", suites, sorted(published_suites()))
+        return note, []
+    except ValueError as error:
+        return Note(), [f"the note of the experiment is left out: {one_line(str(error))}"]
+
+
+def _buildable(records: Iterable[RunRecord]) -> tuple[list[RunRecord], list[str]]:
+    """The records of problems that exist, and the names of those problems that do not."""
+    found, missing = [], []
+    for record in records:
+        try:
+            if parts(record.spec.problem)["dimension"] > LARGEST_DIMENSION:
+                raise ValueError("too large to build")
+            _problem(record.spec.problem)
+        except ValueError:
+            missing.append(record.spec.problem)
+        else:
+            found.append(record)
+    return found, missing
 
 
 def _place(record: RunRecord) -> tuple[str, int, int, int]:
@@ -99,7 +187,11 @@ def _place(record: RunRecord) -> tuple[str, int, int, int]:
     return kind, place["dimension"], place["function"], place.get("instance", 1)
 
 
-def _run(record: RunRecord, several: bool, mixed: bool) -> Run:
+def run_of(record: RunRecord, several: bool = False, mixed: bool = False) -> Run:
+    """The run behind a record.
+
+    **Arguments:** `several`, `mixed`: whether its dimension and its disturbance are part of the problem's name.
+    """
     spec, place = record.spec, parts(record.spec.problem)
     problem = _problem(spec.problem)
     optimum = getattr(problem, "optimum", None)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from l2e.report.statistics import Friedman
+from l2e.report.styles import label
 
 
 def cliques(ranks: np.ndarray, critical_difference: float) -> list[tuple[int, int]]:
@@ -39,8 +40,9 @@ def draw_ranks(plt: Any, methods: Sequence[str], test: Friedman, problems: int) 
         depth = -(top + step * (place if left else count - 1 - place) + 0.1)
         rank, end = test.ranks[index], 1 - 0.02 * count if left else count + 0.02 * count
         panel.plot([rank, rank, end], [0, depth, depth], color="0.35", linewidth=0.9)
+        name = label(str(methods[index]))
         shift, align = (-0.05, "right") if left else (0.05, "left")
-        panel.text(end + shift, depth, f"{methods[index]}  {rank:.2f}", ha=align, va="center", fontsize=9)
+        panel.text(end + shift, depth, f"{name}  {rank:.2f}", ha=align, va="center", fontsize=9)
     ordered = np.sort(test.ranks)
     for level, (first, last) in enumerate(groups):
         height = -(0.12 + 0.13 * level)

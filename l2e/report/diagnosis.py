@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from l2e.diagnostics import Contraction, Diagnosis
-from l2e.report.figures import COLORS, _pyplot
+from l2e.algorithms.l2e.diagnostics import Contraction, Diagnosis
+from l2e.report.styles import COLORS, pyplot
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Report:
 
 def diagnostics_figure(report: Report, path: Path) -> None:
     """Four panels over generations: norms of Jacobians, residuals, acceptance, distances to the fixed point."""
-    plt = _pyplot()
+    plt = pyplot()
     figure, axes = plt.subplots(2, 2, figsize=(11.2, 7.8), layout="constrained")
     for axis, draw in zip(axes.flat, (_norms, _residuals, _acceptance, _contraction), strict=True):
         draw(axis, report)

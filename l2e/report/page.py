@@ -1,100 +1,162 @@
-"""One self-contained HTML page: the tables, the curves, no network."""
+"""The page of a report: tables, charts, filters; everything in one file, charting code included."""
 
 import html
+import json
+import math
+import re
+from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
-from l2e._names import require
 from l2e._version import __version__
-from l2e.checkpoint import write_whole
-from l2e.report.figures import COLORS
-from l2e.report.records import GAP_FLOOR, Run, grid, median_curve
-from l2e.report.summary import Row, cells
-
-STYLE = """
-:root { color-scheme: light dark; --line: #8884; }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 70rem; padding: 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-td.best { font-weight: 700; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: 1rem; }
-.charts > div { background: white; border-radius: .5rem; overflow: hidden; min-width: 0; }
-footer { margin-top: 2rem; opacity: .7; font-size: .85rem; }
-"""
-
-FIT = """
-window.addEventListener("load", () => document.querySelectorAll(".plotly-graph-div").forEach(Plotly.Plots.resize));
-"""
-"""A chart drawn before the grid has all its columns is too wide; once all are there, each is fitted to its cell."""
+from l2e.core.errors import require
+from l2e.core.problem import GAP_FLOOR
+from l2e.report import statistics
+from l2e.report.collection import Results
+from l2e.report.critical_difference import cliques
+from l2e.report.standard_tables import median_matrix
+from l2e.report.styles import looks
+from l2e.report.tables import Cell, Line, Table, write_open
+from l2e.report.targets import axis, reached
 
 
-def write_page(path: Path, title: str, intro: str, runs: list[Run], rows: list[Row], methods: list[str]) -> None:
-    """Write the page; it holds the charting code, so it opens anywhere, offline."""
-    problems = list(dict.fromkeys(run.problem for run in runs))
-    charts = [_chart([run for run in runs if run.problem == problem], problem, methods) for problem in problems]
+def write_page(results: Results, tables: list[Table], path: Path) -> None:
+    """Write the page; it opens anywhere, offline."""
     offline = require("plotly.offline", "report")
-    page = f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{html.escape(title)}</title><style>{STYLE}</style>
-<script>{offline.get_plotlyjs()}</script></head><body>
-<h1>{html.escape(title)}</h1><p>{html.escape(intro)}</p>
-<div class="scroll">{_table(rows, methods)}</div>
-<h2>Best so far against evaluations</h2>
-<p>Thin lines are single runs, thick ones medians. A gap below {GAP_FLOOR:g} counts as solved and is drawn there.</p>
-<div class="charts">{"".join(charts)}</div>
-<footer>l2e {__version__}</footer>
-<script>{FIT}</script></body></html>"""
-    write_whole(path, page.encode())
-
-
-def _table(rows: list[Row], methods: list[str]) -> str:
-    head = "".join(f"<th>{html.escape(method)}<br>median gap</th><th>evaluations</th>" for method in methods)
-    body = "".join(f"<tr><td>{html.escape(row.problem)}</td>{_cells(row, methods)}</tr>" for row in rows)
-    return f"<table><thead><tr><th>problem</th>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cells(row: Row, methods: list[str]) -> str:
-    marked = [(gap, nfev, ' class="best"' if best else "") for gap, nfev, best in cells(row, methods)]
-    return "".join(f"<td{mark}>{gap}</td><td>{nfev}</td>" for gap, nfev, mark in marked)
-
-
-def _chart(runs: list[Run], problem: str, methods: list[str]) -> str:
-    graph = require("plotly.graph_objects", "report")
-    figure = graph.Figure()
-    evaluations = grid(max(run.budget for run in runs))
-    for i, method in reversed(list(enumerate(methods))):  # the first method is drawn last, on top
-        chosen = [run for run in runs if run.method == method]
-        color = COLORS[i % len(COLORS)]
-        for run in chosen:
-            figure.add_scatter(
-                **_line(evaluations, run.curve(evaluations)),
-                line={"color": color, "width": 1, "shape": "hv"},
-                opacity=0.3,
-                showlegend=False,
-                hoverinfo="skip",
-            )
-        figure.add_scatter(
-            **_line(evaluations, median_curve(chosen, evaluations)),
-            line={"color": color, "width": 3, "shape": "hv"},
-            name=method,
-        )
-    figure.update_layout(
-        title={"text": problem, "font": {"size": 14}},
-        xaxis={"type": "log", "title": {"text": "evaluations"}},
-        yaxis={"type": "log", "title": {"text": "f - f*"}, "exponentformat": "power"},
-        legend={"orientation": "h", "y": -0.25, "traceorder": "reversed"},
-        margin={"l": 60, "r": 15, "t": 40, "b": 40},
-        height=330,
+    seeds = {run.seed for run in results.runs}
+    dimensions = sorted({run.dimension for run in results.runs})
+    intro = (
+        f"{len(results.methods)} methods, {len(results.ordered)} problems, "
+        f"{', '.join(f'{d}-D' for d in dimensions)}, {len(results.runs)} runs ({len(seeds)} seeds), "
+        f"budget {' / '.join(sorted({str(run.budget) for run in results.runs}))} counted evaluations."
     )
-    return figure.to_html(full_html=False, include_plotlyjs=False, config={"displayModeBar": False, "responsive": True})
+    parts = {
+        "TITLE": html.escape(results.title),
+        "INTRO": html.escape(intro),
+        "VERSION": __version__,
+        "TABLES": "\n".join(_section(table) for table in tables),
+        "STYLE": _asset("contest.css"),
+        "DATA": json_in_html(page_data(results)),
+        "PLOTLY": offline.get_plotlyjs(),
+        "SCRIPT": _asset("contest.js"),
+    }
+    write_open(path, filled(_asset("contest.html"), parts))
 
 
-def _line(evaluations: np.ndarray, gaps: np.ndarray) -> dict[str, Any]:
-    finite = np.isfinite(gaps)
-    shown = np.maximum(gaps[finite], GAP_FLOOR)
-    return {"x": evaluations[finite].tolist(), "y": shown.tolist(), "mode": "lines"}
+def write_overview_page(contests: list[Results], table: Table, path: Path) -> None:
+    """Write a page that links the pages of several contests."""
+    links = "\n".join(
+        f'<li><a href="{quote(results.name)}/index.html">{html.escape(results.title)}</a></li>' for results in contests
+    )
+    parts = {
+        "TITLE": html.escape(contests[0].title.partition(": ")[0]),
+        "LINKS": links,
+        "TABLE": _section(table),
+        "VERSION": __version__,
+        "STYLE": _asset("contest.css"),
+    }
+    write_open(path, filled(_asset("contests.html"), parts))
+
+
+def filled(template: str, parts: dict[str, str]) -> str:
+    """A template with each `@@NAME@@` replaced, in one pass: what is filled in is never looked at again."""
+    return re.sub("@@([A-Z]+)@@", lambda match: parts[match[1]], template)
+
+
+def json_in_html(data: Any) -> str:
+    """JSON that can stand in a script element: without `<`, which could end it, and in ASCII."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def page_data(results: Results) -> dict[str, Any]:
+    """What the charts are drawn from."""
+    shown = looks(results.methods)
+    places = axis(results.runs)
+    problems = []
+    for name in results.ordered:
+        first = results.problems[name]
+        cells = {m: _cell_data(results, name, m, places) for m in results.methods if (name, m) in results.cells}
+        problems.append({"name": name, "group": first.group, "dimension": first.dimension, "cells": cells})
+    return {
+        "methods": [{"name": m, "color": look.color, "dash": look.dash_name} for m, look in shown.items()],
+        "groups": list(dict.fromkeys(run.group for run in results.runs)),
+        "dimensions": sorted({run.dimension for run in results.runs}),
+        "axis": _short(places),
+        "problems": problems,
+        "cpu": {m: _digits(np.median([r.seconds for r in results.runs if r.method == m])) for m in results.methods},
+        "ranks": _rank_data(results),
+    }
+
+
+def _cell_data(results: Results, problem: str, method: str, places: np.ndarray) -> dict[str, Any]:
+    runs = results.cells[problem, method]
+    evaluations = np.maximum(places * runs[0].dimension, 1).round()
+    curves = np.maximum([run.curve(evaluations) for run in runs], GAP_FLOOR)
+    with np.errstate(invalid="ignore"):
+        low, middle, high = np.quantile(curves, [0.25, 0.5, 0.75], axis=0, method="nearest")
+    return {
+        "low": _short(low),
+        "mid": _short(middle),
+        "high": _short(high),
+        "ecdf": _short(reached(runs, places)),
+        "final": _short(np.maximum([run.final for run in runs], GAP_FLOOR)),
+        "keys": [run.key for run in runs],
+        "failed": sum(run.error is not None for run in runs),
+    }
+
+
+def _rank_data(results: Results) -> dict[str, Any] | None:
+    test = statistics.friedman(median_matrix(results)) if results.complete else None
+    if test is None:
+        return None
+    return {
+        "methods": list(results.complete),
+        "ranks": _short(test.ranks),
+        "cd": _digits(test.critical_difference),
+        "cliques": cliques(test.ranks, test.critical_difference),
+        "p": test.p,
+    }
+
+
+def _short(numbers: Any) -> list[float | None]:
+    return [_digits(value) for value in np.asarray(numbers, dtype=float)]
+
+
+def _digits(value: Any) -> float | None:
+    return float(f"{value:.4g}") if math.isfinite(value) else None
+
+
+def _section(table: Table) -> str:
+    kinds = ' class="by-method"' if table.columns_are_methods else ""
+    heads = "".join(f"<th{_method(head, table)}><button>{html.escape(head)}</button></th>" for head in table.heads)
+    lines = "\n".join(_line(line, table) for line in table.lines)
+    return (
+        f'<section id="table-{table.name}"><h2>{html.escape(table.title)}</h2><p>{html.escape(table.note)}</p>'
+        f'<div class="scroll"><table{kinds}><thead><tr><th><button>{html.escape(table.corner)}</button></th>'
+        f"{heads}</tr></thead><tbody>\n{lines}\n</tbody></table></div></section>"
+    )
+
+
+def _line(line: Line, table: Table) -> str:
+    facts = f' data-group="{html.escape(line.group)}"' if line.group else ""
+    facts += f' data-method="{html.escape(line.method)}"' if line.method else ""
+    facts += f' data-against="{html.escape(line.against)}"' if line.against else ""
+    cells = "".join(_td(cell, head, table) for cell, head in zip(line.cells, table.heads, strict=True))
+    return f"<tr{facts}><th>{html.escape(line.label)}</th>{cells}</tr>"
+
+
+def _td(cell: Cell, head: str, table: Table) -> str:
+    mark = f' class="{cell.mark}"' if cell.mark else ""
+    value = "" if cell.value is None or not math.isfinite(cell.value) else f' data-value="{cell.value!r}"'
+    return f"<td{mark}{value}{_method(head, table)}>{html.escape(cell.text)}</td>"
+
+
+def _method(head: str, table: Table) -> str:
+    return f' data-method="{html.escape(head)}"' if table.columns_are_methods else ""
+
+
+def _asset(name: str) -> str:
+    return resources.files("l2e.report").joinpath("assets", name).read_text()

@@ -5,21 +5,31 @@ functions' offsets, its RNNOPT row stands for 100 evaluations, and its DEDQN row
 """
 
 import csv
+import functools
 from importlib import resources
 
-from l2e._names import unknown
+from l2e.core.errors import unknown
 
 Published = dict[str, dict[int, tuple[float, float]]]
 
 
+def published_suites() -> set[str]:
+    """The names of the published tables."""
+    return {row["suite"] for row in _rows()}
+
+
 def published(suite: str) -> Published:
     """For each method of a published table, mean and standard deviation by function."""
-    text = resources.files("l2e.report").joinpath("published.csv").read_text()
-    rows = list(csv.DictReader(text.splitlines()))
-    if suite not in (suites := {row["suite"] for row in rows}):
-        raise unknown("published suite", suite, suites)
+    if suite not in published_suites():
+        raise unknown("published suite", suite, published_suites())
     table: Published = {}
-    for row in rows:
+    for row in _rows():
         if row["suite"] == suite:
             table.setdefault(row["method"], {})[int(row["function"])] = (float(row["mean"]), float(row["std"]))
     return table
+
+
+@functools.cache
+def _rows() -> list[dict[str, str]]:
+    text = resources.files("l2e.report").joinpath("published.csv").read_text()
+    return list(csv.DictReader(text.splitlines()))

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-GAP_FLOOR = 1e-8
-"""A gap below this counts as solved, as in the BBOB tables."""
-
 
 @dataclass(frozen=True)
 class Run:
@@ -50,8 +47,3 @@ class Run:
 def grid(budget: int, points: int = 120) -> np.ndarray:
     """Numbers of evaluations, evenly spaced on a log axis, from 1 to the budget."""
     return np.unique(np.geomspace(1, budget, points).round().astype(int))
-
-
-def median_curve(runs: list[Run], evaluations: np.ndarray) -> np.ndarray:
-    """The median over runs at each number of evaluations."""
-    return np.median([run.curve(evaluations) for run in runs], axis=0)

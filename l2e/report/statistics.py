@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.stats
 
+from l2e.core.problem import GAP_FLOOR
+
 ALPHA = 0.05
 
 
@@ -113,4 +115,15 @@ def decades(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 def log_median(gaps: np.ndarray) -> float:
     """The logarithm (base 10) of the median gap, floored at 1e-8."""
-    return float(np.log10(max(np.median(gaps), 1e-8)))
+    return float(np.log10(max(np.median(gaps), GAP_FLOOR)))
+
+
+def mean_and_error(values: Sequence[float] | np.ndarray) -> tuple[float, float]:
+    """The mean and its standard error, which is infinite for a single value."""
+    found = np.asarray(values, float)
+    return float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found))) if len(found) > 1 else np.inf
+
+
+def geometric_mean(gaps: Sequence[float] | np.ndarray) -> float:
+    """The geometric mean, each gap floored at 1e-8."""
+    return float(np.exp(np.log(np.maximum(gaps, GAP_FLOOR)).mean()))

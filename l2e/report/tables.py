@@ -2,11 +2,12 @@
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from l2e.checkpoint import write_whole
+from l2e.core.checkpoint import write_whole
 
 Mark = Literal["", "best", "second", "grey"]
 
@@ -90,14 +91,21 @@ def p_text(p: float) -> str:
 
 def markdown(table: Table) -> str:
     """For documents: best bold, second best in italics, published numbers in parentheses."""
-    rows = [[table.corner, *table.heads], ["---", *["---:"] * len(table.heads)]]
-    rows += [[line.label, *(_in_markdown(cell) for cell in line.cells)] for line in table.lines]
-    body = "\n".join(f"| {' | '.join(text.replace('|', '/') for text in row)} |" for row in rows)
-    return f"## {table.title}\n\n{table.note}\n\n{body}\n"
+    rows = [[_plain(head) for head in (table.corner, *table.heads)], ["---", *["---:"] * len(table.heads)]]
+    rows += [[_plain(line.label), *(_in_markdown(cell) for cell in line.cells)] for line in table.lines]
+    body = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return f"## {_plain(table.title)}\n\n{_plain(table.note)}\n\n{body}\n"
 
 
 def _in_markdown(cell: Cell) -> str:
-    return {"best": f"**{cell.text}**", "second": f"*{cell.text}*", "grey": f"({cell.text})", "": cell.text}[cell.mark]
+    text = _plain(cell.text)
+    return {"best": f"**{text}**", "second": f"*{text}*", "grey": f"({text})", "": text}[cell.mark]
+
+
+def _plain(text: str) -> str:
+    """A text that markdown shows as it is: no element, link or column begins in it."""
+    found = _one_line(text).replace("&", "&amp;").replace("<", "&lt;").replace("[", "&#91;")
+    return found.replace("`", "&#96;").replace("|", "/")
 
 
 def latex(table: Table) -> str:
@@ -106,7 +114,8 @@ def latex(table: Table) -> str:
     rows += [[_escaped(line.label), *(_in_latex(cell) for cell in line.cells)] for line in table.lines]
     head, *body = [" & ".join(row) + r" \\" for row in rows]
     columns = "l" + "r" * len(table.heads)
-    lines = [rf"% {table.title}. {table.note}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule"]
+    comment = _one_line(f"{table.title}. {table.note}")
+    lines = [f"% {comment}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule"]
     return "\n".join([*lines, *body, r"\bottomrule", r"\end{tabular}", ""])
 
 
@@ -120,10 +129,28 @@ def _in_latex(cell: Cell) -> str:
     return wrapped.get(cell.mark, text)
 
 
+_LATEX = {letter: f"\\{letter}" for letter in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "±": r"$\pm$",
+    "≤": r"$\le$",
+    "·": r"$\cdot$",
+    "µ": r"$\mu$",
+}
+
+
 def _escaped(text: str) -> str:
-    for letter in "&%$#_{}":
-        text = text.replace(letter, "\\" + letter)
-    return text.replace("±", r"$\pm$").replace("≤", r"$\le$")
+    """A text as LaTeX shows it, letter by letter: no command can hide in a name, and it stays on its line."""
+    return "".join(_LATEX.get(letter, letter) for letter in _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 def comma_separated(table: Table) -> str:
@@ -132,5 +159,9 @@ def comma_separated(table: Table) -> str:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([table.corner, *table.heads])
     for line in table.lines:
-        writer.writerow([line.label, *(cell.text if cell.value is None else str(cell.value) for cell in line.cells)])
+        writer.writerow([line.label, *(_in_csv(cell) for cell in line.cells)])
     return stream.getvalue()
+
+
+def _in_csv(cell: Cell) -> str:
+    return cell.text if cell.value is None or math.isnan(cell.value) else str(cell.value)

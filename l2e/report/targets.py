@@ -1,4 +1,4 @@
-"""COCO's way to look at runs: how many of the targets f* + 10^2, ..., f* + 10^-8 are reached, and when."""
+"""COCO's way to look at runs: how many of the targets f* + 10², ..., f* + 10⁻⁸ are reached, and when."""
 
 from collections.abc import Sequence
 

@@ -9,16 +9,17 @@ import jax
 import numpy as np
 import pytest
 
-from l2e._names import MissingExtraError, UnknownNameError
-from l2e._space import box
-from l2e.adapters import evosax_searchers
-from l2e.adapters._meter import NothingFiniteError, UnitMeter
-from l2e.adapters.evosax_searchers import STRATEGIES, EvosaxES, EvosaxLGA
+from l2e.adapters import evosax
+from l2e.adapters.evosax import STRATEGIES, EvosaxES, EvosaxLGA
 from l2e.adapters.minion import POPULATION_SIZES, Minion
 from l2e.adapters.pycma import LQCMA, PyCMA
-from l2e.adapters.scipy_searchers import ScipyDE, ScipyDualAnnealing, ScipySLSQP
-from l2e.contestant import AbstractContestant
-from l2e.evaluator import Evaluator, ObjectiveError, StopSearch
+from l2e.adapters.scipy import ScipyDE, ScipyDualAnnealing, ScipySLSQP
+from l2e.adapters.unit_cube import NothingFiniteError, UnitMeter
+from l2e.core.adapter import AbstractAdapter
+from l2e.core.box import box
+from l2e.core.errors import MissingExtraError, UnknownNameError
+from l2e.core.evaluator import Evaluator
+from l2e.core.stops import ObjectiveError, StopSearch
 
 CUBE = box([(-5.0, 5.0)] * 3)
 INSIDE = np.array([1.3, -2.1, 0.7])
@@ -32,7 +33,7 @@ class Case:
     """A method, and the values it must reach on the sphere within the budget, without and with failing evaluations."""
 
     name: str
-    method: AbstractContestant
+    method: AbstractAdapter
     reaches: float
     with_failures: float = 0.3
     whole_budget: bool = True
@@ -307,8 +308,8 @@ def test_a_missing_package_names_the_extra(method, package, monkeypatch):
 
 def test_importing_the_adapters_imports_no_optional_package():
     code = (
-        "import sys, l2e.adapters.pycma, l2e.adapters.minion, l2e.adapters.evosax_searchers, "
-        "l2e.adapters.scipy_searchers; print({'cma', 'minionpy', 'evosax'} & set(sys.modules))"
+        "import sys, l2e.adapters.pycma, l2e.adapters.minion, l2e.adapters.evosax, "
+        "l2e.adapters.scipy; print({'cma', 'minionpy', 'evosax'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
@@ -360,9 +361,9 @@ def test_restarts_change_the_population():
 
 def test_equal_shapes_share_one_evosax_algorithm():
     search(EvosaxES(), sphere, budget=20)
-    built = evosax_searchers._build.cache_info().currsize
+    built = evosax._build.cache_info().currsize
     search(EvosaxES(standard_deviation=0.5), sphere, seed=9, budget=20)
-    assert evosax_searchers._build.cache_info().currsize == built
+    assert evosax._build.cache_info().currsize == built
 
 
 def test_evosax_searches_in_float64_and_the_objective_runs_in_the_callers_precision():

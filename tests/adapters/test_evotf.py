@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from l2e import _runtime
-from l2e._names import require
-from l2e.adapters._evotf import with_kept_encodings
-from l2e.adapters._meter import quiet
+from l2e.adapters.evotf import with_kept_encodings
+from l2e.adapters.unit_cube import quiet
+from l2e.core.errors import require
+from l2e.core.traced import runtime
 
 GENERATIONS = 110
 
@@ -25,7 +25,7 @@ def path(algorithm) -> np.ndarray:
 
 
 def test_kept_encodings_change_nothing() -> None:
-    with quiet("evosax", "flax", "jax"), _runtime.float64():
+    with quiet("evosax", "flax", "jax"), runtime.float64():
         make = require("evosax.algorithms", "bench").EvoTF_ES
         plain, kept = path(make(6, jnp.zeros(3))), path(with_kept_encodings(make(6, jnp.zeros(3))))
     np.testing.assert_allclose(kept[0], plain[0], rtol=1e-6)

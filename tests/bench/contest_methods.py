@@ -1,15 +1,18 @@
 """Methods that misbehave, named in experiments as `contest_methods:name`; workers find them through PYTHONPATH."""
 
+import dataclasses
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 
-from l2e.contestant import AbstractContestant
-from l2e.evaluator import StopSearch
+from l2e.core.adapter import AbstractAdapter
+from l2e.core.stops import StopSearch
 
 
-class Misbehaving(AbstractContestant):
+@dataclasses.dataclass(frozen=True)
+class Misbehaving(AbstractAdapter):
     how: str
 
     def run(self, evaluate, space, seed, start=None) -> str:
@@ -28,9 +31,18 @@ class Misbehaving(AbstractContestant):
                     evaluate(np.full((5, space.dimension), 1.0))
                 except StopSearch:
                     continue
-        if self.how == "slow":
-            time.sleep(0.3)
+        if self.how == "talkative":
+            raise RuntimeError(1_000_000 * "x")
+        if self.how == "waits":
+            wait_after_two_runs(Path(os.environ["CONTEST_GO"]))
         return "done"
+
+
+def wait_after_two_runs(go: Path) -> None:
+    """Leave a mark for each run, and wait for the file `go` when there are two."""
+    while len(marks := list(go.parent.glob("mark-*"))) >= 2 and not go.exists():
+        time.sleep(0.02)
+    (go.parent / f"mark-{len(marks)}").touch()
 
 
 def raises(dimension, budget):
@@ -53,5 +65,9 @@ def greedy(dimension, budget):
     return Misbehaving("greedy")
 
 
-def slow(dimension, budget):
-    return Misbehaving("slow")
+def talkative(dimension, budget):
+    return Misbehaving("talkative")
+
+
+def waits(dimension, budget):
+    return Misbehaving("waits")

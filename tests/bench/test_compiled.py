@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from l2e.bench.compiled import improvements, run_compiled
 from l2e.bench.experiment import parse_experiment
-from l2e.bench.host import run_on_host
 from l2e.bench.plan import make_plan
+from l2e.bench.record import improvements
+from l2e.bench.run_compiled import run_compiled
+from l2e.bench.run_host import run_on_host
 
 FACTS = {"name": "x", "suite": "bbob", "functions": [1, 15], "instances": [1, 3], "dimensions": [4], "seeds": 3}
 
@@ -19,8 +20,8 @@ def plan_of(method: str, budget: int):
 def test_traces_equal_those_of_the_host_exactly(method, budget, endings) -> None:
     plan = plan_of(method, budget)
     assert all(task.engine == "compiled" for task in plan.tasks(plan.specs))
-    portfolio = plan.portfolios[4]
-    records = run_compiled(plan.specs, portfolio)
+    problems = plan.problems[4]
+    records = run_compiled(plan.specs, problems)
     assert {record.reason for record in records} == endings
     for record in records[::4]:
         alone = run_on_host(record.spec)
@@ -29,7 +30,7 @@ def test_traces_equal_those_of_the_host_exactly(method, budget, endings) -> None
         assert (record.used, record.reason, record.failed) == (alone.used, alone.reason, alone.failed)
         np.testing.assert_array_equal(record.nfev, alone.nfev)
         np.testing.assert_array_equal(record.fun, alone.fun)
-    one, *_ = run_compiled(plan.specs[5:6], portfolio)
+    one, *_ = run_compiled(plan.specs[5:6], problems)
     np.testing.assert_array_equal(one.fun, records[5].fun)
     assert one.key == records[5].key
 

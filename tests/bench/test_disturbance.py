@@ -6,12 +6,12 @@ import json
 import numpy as np
 import pytest
 
-from l2e import catalog
+from l2e.api import catalog
 from l2e.bench.disturbance import Disturbance, generator
 from l2e.bench.experiment import parse_experiment
-from l2e.bench.host import run_on_host
 from l2e.bench.plan import make_plan
 from l2e.bench.record import RunRecord
+from l2e.bench.run_host import run_on_host
 from l2e.bench.store import Store
 from l2e.report.collection import collect
 
@@ -59,7 +59,7 @@ def test_the_record_is_of_true_values(disturb) -> None:
     assert first.fun.tolist() != run_on_host(spec_of("cmaes")).fun.tolist()
 
 
-@pytest.mark.parametrize("method", ["l2e", "cmaes", "pycma-bipop", "scipy-slsqp"])
+@pytest.mark.parametrize("method", ["auto", "cmaes", "pycma-bipop", "scipy-slsqp"])
 def test_all_begin_at_the_same_random_point(method) -> None:
     spec = spec_of(method, start="random")
     problem = catalog.problem(spec.problem)
@@ -79,7 +79,7 @@ def test_a_disturbed_run_has_a_key_of_its_own_and_a_name_where_both_are_shown(tm
     specs = [spec_of("random-search"), spec_of("random-search", noise=0.01), spec_of("random-search", noise=0.02)]
     assert len({spec.key for spec in specs}) == 3
     records = [run_on_host(spec) for spec in specs]
-    again = RunRecord.of(json.loads(records[1].line))
+    again = RunRecord.from_line(records[1].line)
     assert again.spec == specs[1]
     assert "disturb" not in json.loads(records[0].line)["spec"]
     store = Store(tmp_path)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from l2e import catalog
+from l2e.api import catalog
 from l2e.bench.experiment import parse_experiment
 from l2e.bench.official import check_loggers, run_logged
 from l2e.bench.plan import make_plan
@@ -38,9 +38,9 @@ def test_an_archive_is_written_whole_or_not_at_all(tmp_path) -> None:
     """A missing run brings back all runs of its archive, since the loggers write it in one go."""
     facts = {**FACTS, "methods": ["random-search"], "seeds": 1}
     plan = make_plan(parse_experiment(facts), ("coco",))
-    assert plan.whole(plan.specs[:1]) == list(plan.specs)
+    assert plan.complete_archives(plan.specs[:1]) == list(plan.specs)
     plain = make_plan(parse_experiment(facts))
-    assert plain.whole(plain.specs[:1]) == [plain.specs[0]]
+    assert plain.complete_archives(plain.specs[:1]) == [plain.specs[0]]
 
 
 def test_what_cannot_be_logged_is_told() -> None:

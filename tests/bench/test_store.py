@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_records import contest, made
+from helpers.made_records import contest, made
 
 from l2e.bench.record import RunRecord
 from l2e.bench.store import RECORDS, Store, StoreError, read_store
@@ -37,11 +37,11 @@ def test_a_torn_line_costs_one_record(tmp_path) -> None:
         file.write(second.line[:40])  # somebody died here
     reader = read_store(tmp_path)
     assert list(reader.records) == [first.key]
-    assert reader.damaged == 0  # it might still be being written
+    assert reader.skipped == 0  # it might still be being written
     opened(tmp_path).append([third])
     after = read_store(tmp_path)
     assert list(after.records) == [first.key, third.key]
-    assert after.damaged == 1
+    assert after.skipped == 1
 
 
 def test_readers_see_what_others_append(tmp_path) -> None:
@@ -65,7 +65,7 @@ def test_a_record_that_was_changed_by_hand_is_refused(tmp_path) -> None:
     store = opened(tmp_path)
     store.append([made("a", 1, 0, [1.0])])
     store.path.write_text(store.path.read_text().replace('"seed":0', '"seed":5'))
-    assert read_store(tmp_path).damaged == 1
+    assert read_store(tmp_path).skipped == 1
 
 
 def test_a_full_disk_is_told_and_costs_nothing(tmp_path) -> None:
@@ -147,7 +147,7 @@ def test_thinning_keeps_targets_and_ends(tmp_path) -> None:
     store.append([made("a", 1, 0, gaps, budget=2000), made("a", 1, 1, [], budget=2000)])
     for run in collect(store).runs:
         record = store.records[run.key]
-        short: RunRecord = thinned(record, run)
+        short: RunRecord = thinned(record)
         assert len(short.nfev) < 120
         (again,) = collect(_with(tmp_path / str(run.seed), short)).runs
         np.testing.assert_array_equal(hits(again), hits(run))

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 def made_report(folder: Path) -> Path:
     """A small report of made-up records."""
-    from made_records import contest
+    from helpers.made_records import contest
 
     from l2e.bench.store import Store
     from l2e.report.collection import collect
@@ -48,7 +48,7 @@ def check_charts(page: Page) -> None:
         assert page.run(f"document.querySelectorAll('#chart-{name} .main-svg').length") >= 1, name
     methods = page.run("data.methods.length")
     assert page.run("document.getElementById('chart-ecdf').data.length") == methods
-    assert page.run("document.querySelectorAll('#chart-ecdf path.js-line').length") == methods
+    assert page.run("document.querySelectorAll('#chart-ecdf .lines path.js-line').length") == methods
     page.run("document.querySelector('.problem').open = true")
     page.run("new Promise((done) => setTimeout(done, 500))")
     assert page.run("document.querySelectorAll('.problem[open] .main-svg').length") >= 3
@@ -130,6 +130,34 @@ def check_phone(page: Page, url: str) -> None:
     assert page.run("document.querySelector('#chart-ecdf .main-svg').getBoundingClientRect().right") <= 390
 
 
+def check_hostile_names(page: Page, folder: Path) -> None:
+    """No script of a stranger runs: names of methods and titles come from files that anybody may have written."""
+    from helpers.made_records import contest
+
+    from l2e.bench.store import Store
+    from l2e.report.collection import collect
+    from l2e.report.write import write_report
+
+    attack = "<img src=x onerror='window.attacked = true'>"
+    names = (
+        f"@@DATA@@{attack}",
+        f"</script>{attack}",
+        f"\"'>{attack}",
+        f"<script>window.attacked = true</script>{attack}",
+    )
+    store = Store(folder / "hostile")
+    store.open()
+    store.append(contest(names, functions=(1, 8)))
+    store.note_experiment({"title": names[0], "methods": list(names)})
+    write_report(collect(store), folder / "hostile-report", figures=False)
+    page.open((folder / "hostile-report" / "index.html").resolve().as_uri())
+    page.run("new Promise((done) => setTimeout(done, 500))")
+    page.run("document.querySelector('#table-mean tbody td').click()")
+    assert page.run("window.attacked === undefined")
+    assert page.run("document.querySelectorAll('img').length") == 0
+    assert page.run("data.methods.map((m) => m.name)") == list(names)
+
+
 def picture(page: Page, path: Path) -> None:
     """Keep what the page looks like."""
     shot = page.call("Page.captureScreenshot", captureBeyondViewport=True)
@@ -153,6 +181,8 @@ def main() -> None:
             print("ok: phone")
             if len(sys.argv) > 2:
                 picture(page, Path(sys.argv[2]).with_suffix(".phone.png"))
+            check_hostile_names(page, Path(folder))
+            print("ok: hostile names")
             assert not page.errors, page.errors
             print("ok: no errors in the console")
         finally:

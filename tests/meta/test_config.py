@@ -8,17 +8,19 @@ import jax
 import numpy as np
 import pytest
 
-from l2e._names import UnknownNameError
-from l2e.checkpoint import CheckpointError, save_tree
+from l2e.algorithms.kinds import KINDS, parse_settings
+from l2e.algorithms.l2e import Staged, Unshared
+from l2e.algorithms.l2e.gates import HardGate, SoftGate
+from l2e.api.models import load
+from l2e.core.checkpoint import CheckpointError
+from l2e.core.errors import UnknownNameError
+from l2e.core.traced.trees import save_tree
 from l2e.meta import AntitheticES, AreaUnderCurve, FullBPTT, NormalisedImprovement, PersistentES, TruncatedBPTT
 from l2e.meta.config import load_config, parse_config
+from l2e.meta.folder import TrainingFolder
 from l2e.meta.run import save_best
 from l2e.meta.train import Trainer
-from l2e.models import load
-from l2e.operators import Staged, Unshared
-from l2e.optimizers._gates import HardGate, SoftGate
-from l2e.peer_config import KINDS, table_of
-from l2e.problems.bbob_paper import PAPER_TEST, PAPER_TRAIN
+from l2e.problems._bbob.paper import PAPER_TEST, PAPER_TRAIN
 
 EXPERIMENTS = Path(__file__).parent.parent.parent / "experiments" / "train"
 TINY = {"operator": "base", "population_size": 6, "width": 4}
@@ -39,28 +41,28 @@ def test_every_estimator_and_objective_can_be_written():
     kinds = {"full": FullBPTT, "truncated": TruncatedBPTT, "es": AntitheticES, "persistent-es": PersistentES}
     for name, kind in kinds.items():
         config = parse_config({"optimizer": TINY, "estimator": {"kind": name}})
-        assert type(config.estimator.build()) is kind
+        assert type(config.spec().estimator) is kind
     area = parse_config({"optimizer": TINY, "objective": {"kind": "area", "which": "best", "late": 2}})
-    assert area.objective.build() == AreaUnderCurve("best", late=2)
+    assert area.spec().objective == AreaUnderCurve("best", late=2)
     paper = parse_config({"optimizer": TINY, "objective": {"kind": "normalised-improvement"}})
-    assert paper.objective.build() == NormalisedImprovement()
+    assert paper.spec().objective == NormalisedImprovement()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_model_is_known_from_what_is_saved_of_it(kind):
     config = parse_config({"optimizer": TINY if kind == "l2e" else {"kind": kind}, "tasks": {"dimension": 3}})
-    table = table_of(json.loads(json.dumps(config.facts["optimizer"])))
-    assert table == config.optimizer
-    assert (table.kind, table.evaluations(4) > 4) == (kind, True)
-    if kind in ("l2e", "b2opt", "glhf", "rnnopt"):  # the others draw their first weights with numpy
-        assert type(eqx.filter_eval_shape(table.build, 3, 4, jax.random.key(0))) is table.made
+    settings = parse_settings(json.loads(json.dumps(config.settings["optimizer"])))
+    assert settings == config.optimizer
+    assert (settings.kind, settings.evaluations(4) > 4) == (kind, True)
+    if kind in ("l2e", "b2opt", "glhf", "rnnopt"):  # the others draw their initial weights with numpy
+        assert type(eqx.filter_eval_shape(settings.build, 3, 4, jax.random.key(0))) is settings.algorithm
 
 
 def test_the_gate_of_training_is_not_that_of_inference():
     config = parse_config(
         {
             "optimizer": {**TINY, "gate": "soft", "tau": 0.5, "schedule": "staged", "stages": 3},
-            "guidance": {"preconditioner": "low-rank"},
+            "guidance": {"preconditioner": "diagonal"},
             "training": {"generations": 9},
         }
     )
@@ -69,25 +71,28 @@ def test_the_gate_of_training_is_not_that_of_inference():
     assert float(spec.optimizer.gate.tau) == 0.5
     assert isinstance(spec.optimizer.schedule, Staged)
     assert isinstance(spec.deployed(spec.optimizer).gate, HardGate)
-    assert spec.guidance.preconditioner.factor.shape == (10, 2)
+    assert spec.guidance.preconditioner.log_diagonal.shape == (10,)
 
 
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
         ({"optimizer": {"operatr": "base"}}, r"unknown key in \[optimizer\] 'operatr'; did you mean operator"),
+        ({"optimizer": TINY, "guidance": {"preconditioner": "low-rank"}}, "allowed: diagonal, hessian, identity"),
+        ({"optimizer": TINY, "estimator": {"kind": "full", "length": 3}}, r"unknown key in \[estimator\] 'length'"),
+        ({"optimizer": TINY, "estimator": {"kind": "dqn", "reward": "mine"}}, r"unknown \[estimator\] reward 'mine'"),
         ({"optimiser": TINY}, "unknown table 'optimiser'; did you mean optimizer"),
         ({"optimizer": {"operator": "bse"}}, r"unknown \[optimizer\] operator 'bse'; did you mean base"),
-        ({}, r"table \[optimizer\] is missing"),
+        ({}, "missing: optimizer"),
         ({"optimizer": 3}, "optimizer must be a table"),
-        ({"optimizer": {**TINY, "population_size": 10.5}}, "population_size must be a whole number, got 10.5"),
-        ({"optimizer": {**TINY, "alpha": "much"}}, "alpha must be a number, got 'much'"),
+        ({"optimizer": {**TINY, "population_size": 10.5}}, "population_size must be a whole number from 1, got 10.5"),
+        ({"optimizer": {**TINY, "alpha": "much"}}, "alpha must be a number from 0 to 1, got 'much'"),
         ({"optimizer": {**TINY, "noise": 1}}, "noise must be true or false"),
         ({"optimizer": TINY, "tasks": {"functions": 3}}, "functions must be a list of whole numbers"),
         ({"optimizer": TINY, "training": {"step": 3}}, "did you mean steps"),
         ({"optimizer": {"kind": "b2op"}}, r"unknown \[optimizer\] kind 'b2op'; did you mean b2opt"),
         ({"optimizer": {"kind": "glhf", "stages": 3}}, r"unknown key in \[optimizer\] 'stages'"),
-        ({"optimizer": {"kind": "glhf"}, "guidance": {}}, "is for L2E; glhf has no guided path"),
+        ({"optimizer": {"kind": "glhf"}, "guidance": {}}, "glhf has no guided path"),
     ],
 )
 def test_mistakes_are_named(tables, message):
@@ -96,9 +101,8 @@ def test_mistakes_are_named(tables, message):
 
 
 def test_test_functions_cannot_be_trained_on():
-    config = parse_config({"optimizer": TINY, "tasks": {"functions": [1, PAPER_TEST[0]]}})
     with pytest.raises(ValueError, match="test functions of the paper"):
-        config.spec()
+        parse_config({"optimizer": TINY, "tasks": {"functions": [1, PAPER_TEST[0]]}})
 
 
 def test_errors_name_the_file(tmp_path):
@@ -117,7 +121,7 @@ def test_trained_weights_are_an_ordinary_optimizer(tmp_path):
     )
     trainer = Trainer(config.spec())
     state = trainer.begin(jax.random.key(0))
-    save_best(tmp_path / "best.safetensors", trainer, state, {**config.facts, "seed": 0, "hours": 0.0})
+    save_best(TrainingFolder(tmp_path, {**config.settings, "seed": 0}, {}), trainer, state, 0.0, 0.0)
     model = load(tmp_path / "best.safetensors")
     assert isinstance(model.gate, HardGate)
     np.testing.assert_array_equal(

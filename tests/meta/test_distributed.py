@@ -9,17 +9,18 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+from helpers.shared_training import specification
 from rich.console import Console
-from shared_training import specification
 
-from l2e.checkpoint import load_tree
+from l2e.core.traced.trees import load_tree
 from l2e.meta import PersistentES
 from l2e.meta.distributed import connect, share
+from l2e.meta.folder import STATE, TrainingFolder
 from l2e.meta.loss import Work
-from l2e.meta.run import METRICS, STATE, read_metrics, run
+from l2e.meta.run import run
 from l2e.meta.train import Trainer
 
-HERE = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 
 def free_port():
@@ -29,8 +30,8 @@ def free_port():
 
 
 def test_two_processes_get_the_weights_of_one(tmp_path):
-    command = [sys.executable, str(HERE / "shared_training.py"), f"localhost:{free_port()}", "2"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent.parent)])}
+    command = [sys.executable, str(TESTS / "helpers" / "shared_training.py"), f"localhost:{free_port()}", "2"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])}
     started = [
         subprocess.Popen(
             [*command, str(process), str(tmp_path / "two")], env=environment, stdout=subprocess.PIPE, text=True
@@ -45,7 +46,7 @@ def test_two_processes_get_the_weights_of_one(tmp_path):
     shared = load_tree(tmp_path / "two" / STATE, like)
     for ours, theirs in zip(jax.tree.leaves(alone.state.weights), jax.tree.leaves(shared.weights), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-4)
-    rows = [read_metrics(tmp_path / folder / METRICS) for folder in ("one", "two")]
+    rows = [TrainingFolder(tmp_path / folder, {}, {}).metrics() for folder in ("one", "two")]
     assert [row["step"] for row in rows[1]] == [1, 2, 3, 4]  # written by one of them only
     assert rows[0][0]["loss"] == pytest.approx(rows[1][0]["loss"], rel=1e-5)
     assert rows[0][-1]["validation"] == pytest.approx(rows[1][-1]["validation"], rel=1e-3)

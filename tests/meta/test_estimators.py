@@ -5,15 +5,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from toy import toy
+from helpers.toy import toy
 
-from l2e._names import UnknownNameError
-from l2e._space import box
+from l2e.core.box import box
+from l2e.core.errors import UnknownNameError
+from l2e.core.traced.problem import JAXFunction
 from l2e.meta import AntitheticES, FullBPTT, FunctionTasks, NormalisedImprovement, PersistentES, TruncatedBPTT
-from l2e.meta.evolution import tied_like
+from l2e.meta.estimators.evolution import tied_like
 from l2e.meta.loss import MetaLoss, Trainee, Work, split_weights
 from l2e.meta.rollout import advance
-from l2e.problem import JAXFunction
 
 GENERATIONS = 4
 

@@ -6,20 +6,57 @@ import numpy as np
 import pytest
 
 import l2e
-from l2e import catalog, checkpoint
-from l2e.checkpoint import CheckpointError
-from l2e.experts.gate import FEATURES, MOMENTS
-from l2e.experts.portfolio import Portfolio
-from l2e.experts.weights import SHIPPED_GATE, load_gate, save_gate
-from l2e.meta import gate_run
-from l2e.meta.gate_config import is_gate_training, load_gate_config, parse_gate_config
-from l2e.meta.gate_outcomes import Outcomes, outcomes_of
-from l2e.meta.gate_train import GateSpec, decided, first_gate, tasks_of, train_gate
-from l2e.meta.run import BEST, CURVE, METRICS, read_metrics
+from l2e.api import catalog
+from l2e.core.checkpoint import CheckpointError, load_metadata
+from l2e.meta.config import load_config
+from l2e.meta.episodes import Task, gap_of, score, spend
+from l2e.meta.folder import BEST, CURVE, TrainingFolder
+from l2e.meta.gate import run
+from l2e.meta.gate.outcomes import Outcomes, outcomes_of
+from l2e.meta.gate.settings import Families, GateSpec, GateTraining, Problems
+from l2e.meta.gate.train import decided, initial_gate, tasks_of, train_gate
+from l2e.portfolio.gate import FEATURES, MOMENTS
+from l2e.portfolio.method import Portfolio
+from l2e.portfolio.router import Router
+from l2e.portfolio.weights import SHIPPED_GATE, load_gate, save_gate
 from l2e.problems import PAPER_TEST
 
-SPEC = GateSpec(("bowl", "kinks"), (2,), (40,), rounds=4, steps=40, validate_every=20)
-FACTS = {"optimizer": {"kind": "gate"}, "tasks": {}, "problems": {}, "training": {"hidden": SPEC.hidden}}
+SPEC = GateSpec(
+    tasks=Families(("bowl", "kinks"), ()),
+    problems=Problems(rounds=4, dimensions=(2,), budgets=(40,)),
+    training=GateTraining(steps=40, validate_every=20),
+)
+
+
+def test_score_is_the_share_of_targets():
+    targets = 10.0 ** np.linspace(2, -8, 51)
+    for gap in 10.0 ** np.linspace(1.9, -9, 40):
+        assert score(gap) == pytest.approx((gap <= targets).mean(), abs=0.021)
+    assert score(0.0) == 1.0
+    assert -0.5 < score(1e4) < score(1e3) < 0
+
+
+def test_spend_ends_with_the_budget():
+    asked = []
+
+    def search():
+        count = 0
+        while True:
+            asked.append(count)
+            values = yield np.arange(count, count + 3, dtype=float)[:, None]
+            assert len(values) == 3
+            count += 3
+
+    assert spend(search(), lambda points: 100 - points[:, 0], 10) == 100 - 9  # the tenth value, not the twelfth
+    assert asked == [0, 3, 6, 9]
+
+
+def test_a_bbob_family_is_played_without_its_offset():
+    assert score(gap_of(Task("bbob:f1", 2, 50, (0,)), Router().search)) > 0.5
+
+
+def metrics(path):
+    return TrainingFolder(path, {}, {}).metrics()
 
 
 def made(problems, rng):
@@ -32,10 +69,11 @@ def made(problems, rng):
 
 
 def test_training_finds_what_tells_when_leaving_pays():
-    spec = dataclasses.replace(SPEC, rounds=200, steps=600, learning_rate=0.02, validate_every=100)
+    training = GateTraining(steps=600, learning_rate=0.02, validate_every=100)
+    spec = dataclasses.replace(SPEC, problems=Problems(rounds=200), training=training)
     outcomes = made(400, np.random.default_rng(0))
     *_, (best, info) = train_gate(spec, outcomes)
-    checked = outcomes.seen[spec.training_rounds * len(spec.families) :, 0, 0]
+    checked = outcomes.seen[spec.problems.training_rounds * len(spec.tasks.names) :, 0, 0]
     assert info.validation > 0.95 * 0.3 * (checked > 0).mean()
     assert best.direct[0] > 2 * np.abs(best.direct[1:]).max()
     leaves = decided(best, outcomes) != outcomes.stayed
@@ -44,15 +82,15 @@ def test_training_finds_what_tells_when_leaving_pays():
 
 def test_an_untrained_gate_stays_and_moments_that_did_not_come_never_count():
     outcomes = made(50, np.random.default_rng(1))
-    np.testing.assert_array_equal(decided(first_gate(SPEC), outcomes), outcomes.stayed)
+    np.testing.assert_array_equal(decided(initial_gate(SPEC.training), outcomes), outcomes.stayed)
     never = outcomes._replace(came=np.zeros_like(outcomes.came))
-    eager = first_gate(SPEC)._replace(bias=np.asarray(5.0))
+    eager = initial_gate(SPEC.training)._replace(bias=np.asarray(5.0))
     np.testing.assert_array_equal(decided(eager, never), outcomes.stayed)
     np.testing.assert_array_equal(decided(eager, outcomes), outcomes.left[:, 0])
 
 
 def test_outcomes_repeat_and_tell_staying_from_leaving():
-    task = tasks_of(dataclasses.replace(SPEC, families=("bbob:f2",), dimensions=(4,)), 0)[0]
+    task = tasks_of(GateSpec(tasks=Families("none", (2,)), problems=Problems(dimensions=(4,), budgets=(40,))), 0)[0]
     first, again = outcomes_of(task), outcomes_of(task)
     for one, other in zip(first, again, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -63,10 +101,10 @@ def test_outcomes_repeat_and_tell_staying_from_leaving():
 
 
 def test_a_killed_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
-    whole = gate_run.run_gate(SPEC, tmp_path / "whole", FACTS)
-    assert whole.rounds == 4
+    whole = run.run_gate(SPEC, tmp_path / "whole")
+    assert whole.complete
     assert (tmp_path / "whole" / CURVE).exists()
-    assert [row["step"] for row in read_metrics(tmp_path / "whole" / METRICS)] == [20, 40]
+    assert [row["step"] for row in metrics(tmp_path / "whole")] == [20, 40]
     played = []
 
     def killed(task):
@@ -76,60 +114,62 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
         return outcomes_of(task)
 
     with monkeypatch.context() as patch:
-        patch.setattr(gate_run, "outcomes_of", killed)
-        assert gate_run.run_gate(SPEC, tmp_path / "cut", FACTS).rounds == 2
-    assert gate_run.run_gate(SPEC, tmp_path / "cut", FACTS) == whole
-    rows = [read_metrics(tmp_path / name / METRICS) for name in ("whole", "cut")]
-    assert rows[0] == rows[1]
-    with pytest.raises(CheckpointError, match="other problems"):
-        gate_run.run_gate(SPEC, tmp_path / "cut", {**FACTS, "problems": {"budgets": [9]}})
+        patch.setattr(run, "outcomes_of", killed)
+        cut = run.run_gate(SPEC, tmp_path / "cut")
+    assert (cut.complete, cut.progress) == (False, "round 2 of 4")
+    assert run.run_gate(SPEC, tmp_path / "cut") == whole
+    assert metrics(tmp_path / "whole") == metrics(tmp_path / "cut")
+    other = dataclasses.replace(SPEC, problems=dataclasses.replace(SPEC.problems, budgets=(9,)))
+    with pytest.raises(CheckpointError, match=r"another training \(problems differ\)"):
+        run.run_gate(other, tmp_path / "cut")
 
 
 def test_a_gate_goes_to_a_file_and_is_a_method(tmp_path):
-    eager = first_gate(SPEC)._replace(bias=np.asarray(5.0))
-    save_gate(tmp_path / BEST, eager, FACTS)
+    eager = initial_gate(SPEC.training)._replace(bias=np.asarray(5.0))
+    save_gate(tmp_path / BEST, eager, SPEC.settings)
     for one, other in zip(load_gate(tmp_path / BEST).weights, eager, strict=True):
         np.testing.assert_array_equal(one, other)
 
     def value(method):
         return l2e.minimize(banana, bounds=[(-4, 5)] * 4, budget=320, method=method, rng=0).fun
 
-    assert catalog.method(str(tmp_path)).program
-    assert (
-        value(str(tmp_path)) == value(Portfolio(gate=True, gate_weights=str(tmp_path / BEST))) != value("l2e-untrained")
-    )
-    assert value("l2e-untrained") == value(Portfolio(gate=False))
+    assert catalog.method(str(tmp_path)).kind == "model"
+    assert value(str(tmp_path)) == value(Portfolio(eager)) != value(Portfolio())
     save_gate(tmp_path / "other.safetensors", eager, {})
     with pytest.raises(CheckpointError, match="gate"):
         load_gate(tmp_path / "other.safetensors")
 
 
-def test_the_training_file_is_read_and_wrong_ones_are_refused():
+def test_the_training_file_is_read_and_wrong_ones_are_refused(tmp_path):
     path = Path(__file__).parents[2] / "experiments" / "train" / "l2e-gate.toml"
-    assert is_gate_training(path)
-    assert not is_gate_training(path.with_name("l2e.toml"))
-    assert len(load_gate_config(path).spec().families) == 26
-    with pytest.raises(ValueError, match="problems"):
-        parse_gate_config({"problem": {}})
-    with pytest.raises(ValueError, match="budgets"):
-        parse_gate_config({"problems": {"budget": [1]}})
-    with pytest.raises(ValueError, match="test functions"):
-        parse_gate_config({"tasks": {"functions": [8]}}).spec()
-    with pytest.raises(ValueError, match="at least 2"):
-        parse_gate_config({"problems": {"rounds": 1}})
+    spec = load_config(path)
+    assert isinstance(spec, GateSpec)
+    assert len(spec.tasks.names) == 26
+    wrong = tmp_path / "gate.toml"
+    for table, message in {
+        "[problem]": "did you mean problems",
+        "[problems]\nbudget = [1]": "did you mean budgets",
+        "[problems]\nrounds = 1": "rounds must be at least 2",
+        "[tasks]\nfunctions = [8]": "test functions of the paper",
+        "[tasks]\nlandscapes = ['bowls']": "did you mean bowl",
+        "[tasks]\nlandscapes = 'bowl'": r"unknown \[tasks\] landscapes 'bowl'",
+        "[tasks]\nlandscapes = 'none'\nfunctions = []": "nothing to train on",
+    }.items():
+        wrong.write_text(f"[optimizer]\nkind = 'gate'\n{table}\n")
+        with pytest.raises(ValueError, match=message):
+            load_config(wrong)
 
 
 def test_the_shipped_gate_has_a_card_and_is_in_the_default():
     card = json.loads(SHIPPED_GATE.with_suffix(".card.json").read_text())
-    assert card == checkpoint.load_facts(SHIPPED_GATE)
+    assert card == load_metadata(SHIPPED_GATE)
     assert not set(PAPER_TEST) & set(card["tasks"]["functions"])
     assert card["trained_minus_untrained"]
 
     def value(method):
         return l2e.minimize(banana, bounds=[(-4, 5)] * 4, budget=320, method=method, rng=0).fun
 
-    assert value("l2e") == value(Portfolio(gate_weights=str(SHIPPED_GATE)))
-    assert value("l2e-untrained") == value(Portfolio(gate=False))
+    assert value("auto") == value(Portfolio(load_gate(SHIPPED_GATE).weights)) != value(Portfolio())
 
 
 def banana(x):

@@ -9,18 +9,18 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from toy import shifted_bowls, toy
+from helpers.toy import shifted_bowls, toy
 
-from l2e._names import UnknownNameError
-from l2e._space import Box
-from l2e._types import Key
-from l2e.checkpoint import load_tree, save_tree
+from l2e.algorithms.learned.controlled import AbstractActorCritic, AbstractScored, Judgement
+from l2e.core.box import Box
+from l2e.core.errors import UnknownNameError
+from l2e.core.traced.trees import load_tree, save_tree
+from l2e.core.traced.types import Key
 from l2e.meta import LogGap, TrainSpec, train
 from l2e.meta.config import parse_config
-from l2e.meta.dqn import DQN, Transitions
-from l2e.meta.ppo import PPO, generalised_advantages, log_density
+from l2e.meta.estimators.dqn import DQN, Transitions
+from l2e.meta.estimators.ppo import PPO, generalised_advantages, log_density
 from l2e.meta.train import Trainer
-from l2e.peers.controlled import AbstractActorCritic, AbstractScored, Judgement
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -258,8 +258,8 @@ def test_what_cannot_be_trained_so_is_an_error() -> None:
 def test_training_files_name_their_keys() -> None:
     config = parse_config({"optimizer": {"kind": "gleet"}, "estimator": {"kind": "ppo", "length": 5}})
     assert config.spec().estimator == PPO(length=5, clip=10.0)
-    assert config.facts["estimator"]["kind"] == "ppo"
-    assert config.facts["optimizer"] == {"kind": "gleet", "population_size": 100}
+    assert config.settings["estimator"]["kind"] == "ppo"
+    assert config.settings["optimizer"] == {"kind": "gleet", "population_size": 100}
     other = parse_config({"optimizer": {"kind": "dedqn"}, "estimator": {"kind": "dqn", "memory": 50}})
     assert other.spec().estimator == DQN(memory=50, clip=10.0)
     with pytest.raises(UnknownNameError, match="ratio_clip"):

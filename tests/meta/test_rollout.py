@@ -5,16 +5,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from toy import toy
+from helpers.toy import toy
 
-from l2e._space import box
+from l2e.algorithms import CMAES
+from l2e.algorithms.l2e import L2E, AttentionMLP, Shared, Staged, StructuredMamba, Unshared
+from l2e.algorithms.l2e.gates import SoftGate
+from l2e.core.box import box
+from l2e.core.traced.problem import JAXFunction
 from l2e.meta import FunctionTasks, LogGap, NormalisedImprovement, RandomBBOBTasks, rollout
 from l2e.meta.loss import MetaLoss, Trainee, split_weights
-from l2e.operators import AttentionMLP, Shared, Staged, StructuredMamba, Unshared
-from l2e.optimizers._gates import SoftGate
-from l2e.optimizers.cmaes import CMAES
-from l2e.optimizers.l2e_solver import L2E
-from l2e.problem import JAXFunction
 
 KEY = jax.random.key(3)
 GENERATIONS = 6

@@ -9,11 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers.toy import shifted_bowls, toy
 from rich.console import Console
-from toy import shifted_bowls, toy
 
-from l2e._space import box
-from l2e.checkpoint import CheckpointError, load_facts, load_tree, save_tree
+from l2e.algorithms import RandomSearch
+from l2e.core.box import box
+from l2e.core.checkpoint import CheckpointError, load_metadata
+from l2e.core.traced.problem import JAXFunction
+from l2e.core.traced.trees import load_tree, save_tree
 from l2e.meta import (
     AntitheticES,
     FullBPTT,
@@ -23,11 +26,10 @@ from l2e.meta import (
     TrainSpec,
     train,
 )
+from l2e.meta.folder import BEST, CURVE, METRICS, STATE, TrainingFolder
 from l2e.meta.quote import quote
-from l2e.meta.run import BEST, CURVE, METRICS, STATE, read_metrics, run
+from l2e.meta.run import run
 from l2e.meta.train import Trainer, train_step
-from l2e.optimizers.random_search import RandomSearch
-from l2e.problem import JAXFunction
 
 KEY = jax.random.key(5)
 BOWLS = shifted_bowls()
@@ -54,6 +56,10 @@ def same(first, second):
         if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
             a, b = jax.random.key_data(a), jax.random.key_data(b)
         np.testing.assert_array_equal(a, b)
+
+
+def metrics(path):
+    return TrainingFolder(path, {}, {}).metrics()
 
 
 def last(states):
@@ -123,20 +129,19 @@ def test_nothing_to_train_is_an_error():
 
 def test_a_folder_holds_all_of_a_run(tmp_path):
     console = Console(quiet=True)
-    finished = run(spec(), 5, tmp_path, {"what": "toy"}, console, show=False)
+    finished = run(spec(), 5, tmp_path, {"what": "toy"}, console, show=False, command="l2e train toy.toml")
     assert finished.complete
-    rows = read_metrics(tmp_path / METRICS)
+    rows = metrics(tmp_path)
     assert [row["step"] for row in rows] == [1, 2, 3, 4, 5, 6]
     assert [row["validation"] is not None for row in rows] == [False, True] * 3
-    facts = load_facts(tmp_path / BEST)
-    assert facts["class"] == "Toy"
-    assert facts["seed"] == 5
-    assert facts["validation"] == pytest.approx(min(row["validation"] for row in rows if row["validation"]))
+    card = load_metadata(tmp_path / BEST)
+    assert (card["class"], card["seed"], card["command"]) == ("Toy", 5, "l2e train toy.toml")
+    assert card["validation"] == pytest.approx(min(row["validation"] for row in rows if row["validation"]))
     best = load_tree(tmp_path / BEST, toy())
     np.testing.assert_array_equal(best.weights, finished.state.best_weights.optimizer.weights)
     assert (tmp_path / CURVE).stat().st_size > 1000
     same(finished.state, last(train(spec(), jax.random.key(5))))
-    with pytest.raises(CheckpointError, match="another training: what"):
+    with pytest.raises(CheckpointError, match=r"another training \(what differ\)"):
         run(spec(), 5, tmp_path, {"what": "else"}, console, show=False)
 
 
@@ -159,7 +164,7 @@ def test_ctrl_c_saves_and_the_same_call_goes_on(tmp_path, monkeypatch):
         file.write(json.dumps({"step": 4, "loss": 0.0}) + "\n" + '{"step": 5, "lo')
     second = run(spec(), 5, tmp_path, {}, console, show=False)
     assert second.complete
-    assert [row["step"] for row in read_metrics(tmp_path / METRICS)] == [1, 2, 3, 4, 5, 6]
+    assert [row["step"] for row in metrics(tmp_path)] == [1, 2, 3, 4, 5, 6]
     same(second.state, last(train(spec(), jax.random.key(5))))
     assert (tmp_path / STATE).exists()
 

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from l2e import _runtime
-from l2e.problem import stack
+from l2e.core.traced import runtime
+from l2e.core.traced.problem import stack
 from l2e.problems import bbob, paper_bbob
 
 FUNCTIONS = range(1, 25)
@@ -55,7 +55,7 @@ def katsuura_gradient(problem, point):
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_gradients_are_central_differences(function):
     problem, points = bbob(function, 1, DIMENSION), sample(12, 6.0)
-    with _runtime.float64():
+    with runtime.float64():
         ours = np.asarray(gradients(problem, points))
     if function == 23:
         expected = np.stack([katsuura_gradient(problem, point) for point in points])
@@ -66,7 +66,7 @@ def test_gradients_are_central_differences(function):
 
 
 def test_step_ellipsoid_is_flat_in_the_box():
-    with _runtime.float64():
+    with runtime.float64():
         np.testing.assert_array_equal(gradients(bbob(7, 1, DIMENSION), sample(50)), np.zeros((50, DIMENSION)))
 
 
@@ -75,7 +75,7 @@ def test_gradients_are_finite_at_the_optimum_and_on_a_grid(function):
     problem = bbob(function, 1, DIMENSION)
     axes = problem.optimum.x + np.concatenate([np.zeros((1, DIMENSION)), np.eye(DIMENSION), -np.eye(DIMENSION)])
     special = np.concatenate([axes, np.zeros((1, DIMENSION))])  # coordinates of z that are exactly zero
-    with _runtime.float64():
+    with runtime.float64():
         assert bool(jnp.all(jnp.isfinite(gradients(problem, special))))
 
 
@@ -83,7 +83,7 @@ def test_gradients_are_finite_at_the_optimum_and_on_a_grid(function):
 def test_compiled_eager_and_mapped_values_agree(function):
     problems, points = [bbob(function, instance, DIMENSION) for instance in (1, 2, 3)], sample(20)
     compiled = np.stack([problem(points) for problem in problems])
-    with _runtime.float64():
+    with runtime.float64():
         eager = problems[0].evaluate(jnp.asarray(points))
         mapped = jax.vmap(lambda problem: evaluate(problem, points))(stack(problems))
     np.testing.assert_allclose(eager, compiled[0], rtol=1e-10)
@@ -100,7 +100,7 @@ def test_float32_points_give_close_float32_values(function):
     error = np.abs(np.asarray(rough, np.float64) - exact) / np.maximum(np.abs(exact), abs(problem.optimum.f))
     assert np.max(error) < FLOAT32.get(function, 1e-4)
     assert bool(jnp.all(jnp.isfinite(gradients(problem, np.stack([*points[:10], x_opt])))))
-    with _runtime.float64():
+    with runtime.float64():
         np.testing.assert_array_equal(evaluate(problem, points), rough)
 
 

@@ -6,10 +6,11 @@ import jax
 import numpy as np
 import pytest
 
-from l2e import _runtime
-from l2e.problem import stack
-from l2e.problems import bbob, bbob_generator
-from l2e.problems.bbob_suite import GROUPS, NAMES
+from l2e.core.traced import runtime
+from l2e.core.traced.problem import stack
+from l2e.problems import bbob
+from l2e.problems._bbob import generator
+from l2e.problems._bbob.suite import GROUPS, NAMES
 
 FUNCTIONS = range(1, 25)
 INSTANCES = (1, 2, 3, 4, 5, 51)
@@ -47,7 +48,7 @@ def test_values_and_optima_are_those_of_coco_and_ioh(function, dimension, suite)
     problems = [bbob(function, instance, dimension) for instance in INSTANCES]
     points = sample(function, dimension, 15)
     batches = np.stack([np.concatenate([points, problem.optimum.x[None]]) for problem in problems])
-    with _runtime.float64():
+    with runtime.float64():
         values = np.asarray(evaluate_instances(stack(problems), batches))
     for instance, problem, ours in zip(INSTANCES, problems, values, strict=True):
         x_opt, f_opt = problem.optimum
@@ -102,7 +103,7 @@ def test_large_instance_numbers_are_those_of_ioh(instance):
 
 def test_rotations_are_orthogonal_and_of_any_size():
     for dimension in (2, 65, 130):
-        rotation = bbob_generator.rotation(dimension, 7)
+        rotation = generator.rotation(dimension, 7)
         np.testing.assert_allclose(rotation @ rotation.T, np.eye(dimension), atol=1e-12)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from l2e.problems import PAPER_TEST, PAPER_TRAIN, bbob, paper_bbob
-from l2e.problems.bbob_paper import PAPER_NAMES
+from l2e.problems._bbob.paper import PAPER_NAMES
 
 # function, offset, first three coordinates of the optimum, f(0) - offset, f(1) - offset
 CHECKS_10D = (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from l2e.problems import BBOB, random_bbob, sample_bbob
-from l2e.problems.bbob_random import HARDNESS
+from l2e.problems._bbob.random import HARDNESS
 
 FUNCTIONS = range(1, 25)
 DIMENSION = 4

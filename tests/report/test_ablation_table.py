@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from made_records import contest, made
+from helpers.made_records import contest, made
 
 from l2e.bench.store import Store
 from l2e.report import statistics

@@ -13,18 +13,27 @@ function layout(more) {
   return { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink(), size: 12 }, hovermode: "closest",
     margin: { l: 55, r: 10, t: 24, b: 45 }, showlegend: false, ...more, xaxis: { ...axis, ...(more.xaxis || {}) }, yaxis: { ...axis, ...(more.yaxis || {}) }, ...(narrow ? { dragmode: false } : {}) };
 }
-const logAxis = (title) => ({ type: "log", title: { text: title }, exponentformat: "power", dtick: 1 });
+const decades = Array.from({ length: 31 }, (_, i) => i - 12);
+const power = (k) => (k === 0 ? "1" : k === 1 ? "10" : `10<sup>${k}</sup>`);
+const logAxis = (title) => ({ type: "log", title: { text: title }, tickvals: decades.map((k) => 10 ** k), ticktext: decades.map(power) });
+const freeLogAxis = (title) => ({ type: "log", title: { text: title }, exponentformat: "power" });
 const line = (m, width = 2) => ({ color: look[m].color, dash: look[m].dash, width });
 const shownProblems = () => data.problems.filter((p) => chosen.group.has(p.group) && chosen.dimension.has(p.dimension));
 const shownMethods = () => data.methods.map((m) => m.name).filter((m) => chosen.method.has(m));
 const mean = (numbers) => numbers.reduce((a, b) => a + b, 0) / numbers.length;
+
+// the chips are a legend too, but far from the lines: few methods get a second one inside the chart, narrow screens one below it
+function legend(count) {
+  if (window.innerWidth < 800) return { showlegend: true, legend: { orientation: "h", y: -0.25, font: { size: 10 } } };
+  return count <= 10 ? { showlegend: true, legend: { x: 0.02, y: 0.98, bgcolor: "rgba(0,0,0,0)", font: { size: 12 } } } : {};
+}
 
 function drawECDF() {
   const traces = shownMethods().map((m) => {
     const curves = shownProblems().filter((p) => p.cells[m]).map((p) => p.cells[m].ecdf);
     return { name: m, x: data.axis, y: curves.length ? data.axis.map((_, i) => mean(curves.map((c) => c[i]))) : [], mode: "lines", line: line(m, 2.5) };
   });
-  Plotly.react("chart-ecdf", traces, layout({ xaxis: logAxis("evaluations / dimension"), yaxis: { range: [0, 1.02], title: { text: "share of targets" } }, ...(window.innerWidth < 800 ? { showlegend: true, legend: { orientation: "h", y: -0.25, font: { size: 10 } } } : {}) }), config);
+  Plotly.react("chart-ecdf", traces, layout({ xaxis: logAxis("evaluations / dimension"), yaxis: { range: [0, 1.02], title: { text: "share of targets" } }, ...legend(data.methods.length) }), config);
 }
 
 function drawRadar() {
@@ -50,6 +59,7 @@ function drawRanks() {
 function drawCPU() {
   const names = shownMethods().slice().reverse();
   const trace = { type: "bar", orientation: "h", x: names.map((m) => data.cpu[m]), y: names, marker: { color: names.map((m) => look[m].color) }, text: names.map((m) => data.cpu[m].toPrecision(2)), textposition: "outside", cliponaxis: false };
+  by("chart-cpu").style.height = `${90 + 26 * names.length}px`;
   Plotly.react("chart-cpu", [trace], layout({ margin: { l: 55, r: 45, t: 10, b: 45 }, xaxis: { type: "log", title: { text: "CPU seconds per run" } } }), config);
 }
 
@@ -65,10 +75,10 @@ function drawProblem(box, problem) {
     shares.push({ name: m, x: data.axis, y: cell.ecdf, mode: "lines", line: line(m) });
     finals.push({ name: m, type: "box", x: cell.final, marker: { color: look[m].color, size: 4 }, boxpoints: "all", jitter: 0.4, pointpos: 0 });
   }
-  Plotly.react(curves, lines, layout({ xaxis: logAxis("evaluations"), yaxis: { ...logAxis("f - f*"), dtick: undefined } }), config);
+  Plotly.react(curves, lines, layout({ xaxis: logAxis("evaluations"), yaxis: freeLogAxis("f - f*") }), config);
   Plotly.react(ecdf, shares, layout({ xaxis: logAxis("evaluations / dimension"), yaxis: { range: [0, 1.02], title: { text: "share of targets" } } }), config);
   boxes.style.height = `${90 + 20 * finals.length}px`;
-  Plotly.react(boxes, finals, layout({ xaxis: { ...logAxis("f - f* at the end"), dtick: undefined }, yaxis: { autorange: "reversed" } }), config);
+  Plotly.react(boxes, finals, layout({ xaxis: freeLogAxis("f - f* at the end"), yaxis: { autorange: "reversed" } }), config);
 }
 
 const problemBoxes = data.problems.map((problem) => {
@@ -167,4 +177,5 @@ document.querySelector("main").addEventListener("click", (event) => {
 
 drawRanks();
 update();
+if (problemBoxes.length <= 8) problemBoxes.forEach(([box]) => { box.open = true; });
 document.body.dataset.ready = "true";

@@ -1,0 +1,121 @@
+"""scipy.optimize's global searchers, and SLSQP restarted at random points, in the unit cube."""
+
+import contextlib
+import dataclasses
+from typing import Any
+
+import numpy as np
+from scipy.optimize import differential_evolution, dual_annealing, minimize
+
+from l2e.adapters.unit_cube import NothingFiniteError, UnitMeter, quiet
+from l2e.core.adapter import AbstractAdapter
+from l2e.core.box import Box
+from l2e.core.evaluator import Evaluator
+
+ENDLESS = 10**9
+"""An iteration limit that no run reaches: the evaluator decides when a search is over."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ScipyDE(AbstractAdapter):
+    """`scipy.optimize.differential_evolution`, one generation per batch, without polishing.
+
+    It ends when all members have equal values and is then started anew, until the evaluator refuses. `start` is the
+    first member of the first population, and so the first evaluation. Failed evaluations are told as `+inf`, which
+    scipy ranks last.
+
+    **Arguments:**
+
+    - `strategy`, `init`: as in scipy.
+    - `population_factor`: scipy's `popsize`, members per dimension.
+    - `tolerance`: the spread of values, relative to their mean, at which a population has converged. scipy's 0.01
+      would end a run early on any function whose minimum is far from zero.
+    """
+
+    strategy: str = "best1bin"
+    init: str = "latinhypercube"
+    population_factor: int = 15
+    tolerance: float = 0.0
+
+    def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
+        meter = UnitMeter(evaluate, space)
+        rng = np.random.default_rng(seed)
+        first = None if start is None else meter.to_unit(start)
+        with quiet("scipy"):
+            while True:
+                differential_evolution(
+                    lambda columns: meter(np.transpose(columns)),
+                    [(0.0, 1.0)] * meter.dimension,
+                    strategy=self.strategy,
+                    maxiter=ENDLESS,
+                    popsize=self.population_factor,
+                    tol=self.tolerance,
+                    rng=rng,
+                    polish=False,
+                    init=self.init,
+                    updating="deferred",
+                    x0=first,
+                    vectorized=True,
+                )
+                meter.check()
+                first = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ScipyDualAnnealing(AbstractAdapter):
+    """`scipy.optimize.dual_annealing`: generalised simulated annealing, with local searches by L-BFGS-B.
+
+    It anneals again and again until the evaluator refuses, one point at a time. `start` is the first evaluation.
+    Failed evaluations are told as worse than all values so far; before any success it begins again elsewhere.
+
+    **Arguments:** `no_local_search`: plain annealing only.
+    """
+
+    no_local_search: bool = False
+
+    def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
+        meter = UnitMeter(evaluate, space)
+        rng = np.random.default_rng(seed)
+        first = None if start is None else meter.to_unit(start)
+        with quiet("scipy"):
+            while True:
+                with contextlib.suppress(NothingFiniteError):
+                    dual_annealing(
+                        meter.finite,
+                        [(0.0, 1.0)] * meter.dimension,
+                        maxiter=ENDLESS,
+                        maxfun=ENDLESS,
+                        rng=rng,
+                        no_local_search=self.no_local_search,
+                        x0=first,
+                    )
+                meter.check()
+                first = None
+
+
+@dataclasses.dataclass(frozen=True)
+class ScipySLSQP(AbstractAdapter):
+    """Sequential quadratic programming with finite differences (`scipy.optimize.minimize`, Kraft 1988), restarted.
+
+    The first run starts at `start` or at the centre of the box, the following ones at uniformly random points, until
+    the evaluator refuses. Each gradient costs d evaluations, all inside the box. Failed evaluations are told as worse
+    than all values so far; before any success it begins again elsewhere.
+
+    **Arguments:** `tolerance`: scipy's `ftol`, the precision of the value at which a run has converged.
+    """
+
+    tolerance: float = 1e-11
+
+    def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
+        meter = UnitMeter(evaluate, space)
+        rng = np.random.default_rng(seed)
+        options: dict[str, Any] = {"ftol": self.tolerance, "maxiter": ENDLESS}
+        begin = np.full(meter.dimension, 0.5) if start is None else meter.to_unit(start)
+        with quiet("scipy"):
+            while True:
+                with contextlib.suppress(NothingFiniteError):
+                    minimize(
+                        meter.finite, begin, method="SLSQP", bounds=[(0.0, 1.0)] * meter.dimension, options=options
+                    )
+                meter.check()
+                begin = rng.uniform(size=meter.dimension)

@@ -1,0 +1,285 @@
+"""`Optimizer`: the same searches with the loop in the user's hands."""
+
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from l2e.api import saved
+from l2e.api.catalog import DEFAULT_METHOD
+from l2e.api.result import collect
+from l2e.api.setup import prepare, seconds, target_value, whole_number
+from l2e.core.answers import as_numbers
+from l2e.core.checkpoint import CheckpointError, write_whole
+from l2e.core.errors import UnknownNameError
+from l2e.core.journal import Evaluation, Recorded, Segment, entries, opening, read_journal, restart_entry
+from l2e.core.meter import Meter
+from l2e.core.search import AbstractSearch
+from l2e.core.stops import BudgetExhausted, StopSearch
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
+    from l2e.core.program import AbstractProgram
+    from l2e.core.traced.algorithm import AbstractAlgorithm
+
+
+class _Told(NamedTuple):
+    """One batch as the user told it."""
+
+    points: np.ndarray
+    values: np.ndarray
+
+    def reasons(self) -> list[str | None]:
+        return [None if np.isfinite(value) else f"returned {value}" for value in self.values]
+
+
+class _Saved(NamedTuple):
+    """What `save` has written: where, how many bytes, how many batches."""
+
+    path: Path
+    size: int
+    batches: int
+
+
+class Optimizer:
+    """A search by ask and tell.
+
+    ```python
+    opt = l2e.Optimizer(bounds=[(-5, 5)] * 10, budget=2000, rng=0)
+    while not opt.stop():
+        points = opt.ask()                      # (n, d); the same batch until it is told
+        opt.tell(points, [f(x) for x in points])
+    opt.result().x
+    ```
+
+    **Arguments:** as in `minimize`. Methods that run a loop of their own (`l2e methods` says which) cannot be
+    driven this way.
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Any,
+        method: "str | AbstractAlgorithm[Any] | AbstractProgram" = DEFAULT_METHOD,
+        budget: int = 10_000,
+        x0: Any = None,
+        rng: Any = None,
+        population_size: int | None = None,
+        target: float | None = None,
+        max_seconds: float | None = None,
+    ):
+        self._origin = self._setup = prepare(bounds, method, budget, x0, rng, population_size)
+        self._target = target_value(target)
+        self._max_seconds = seconds("max_seconds", max_seconds)
+        self._began: float | None = None  # the clock starts with the first ask, after compilation
+        self._budget = self._setup.budget
+        self._kept: list[Evaluation] = []  # of an earlier search that this one goes on from
+        self._restart: dict[str, Any] | None = None  # and how
+        self._told: list[_Told] = []  # all that was told: what search and meter can be made of again
+        self._saved: _Saved | None = None
+        self._rebuild()
+
+    @property
+    def method(self) -> str:
+        """The method's name."""
+        return self._setup.method
+
+    def ask(self) -> np.ndarray:
+        """The next points to evaluate, shape (n, d), inside the box; never more than the budget has left.
+
+        Asking again before `tell` gives the same batch, so a crashed evaluation may simply ask again.
+        """
+        reasons = self.stop()
+        if "budget" in reasons:
+            raise BudgetExhausted(f"all {self._budget} evaluations are used")
+        if reasons:
+            raise StopSearch(f"the search is over: {reasons}")
+        if self._began is None:
+            self._began = time.monotonic()
+        return self._batch()
+
+    def tell(self, points: Any, values: Any) -> None:
+        """Give the values of the batch last asked, in any order; NaN, None or an infinity marks a failed evaluation.
+
+        An interruption (Ctrl-C) inside `tell` does no harm: the batch was either taken, or will be asked again.
+        """
+        self._mend()
+        batch = self._batch()
+        given = np.asarray(points, dtype=np.float64)
+        plain = [np.nan if value is None else value for value in _each(values)]
+        numbers = np.asarray([as_numbers(value, 1)[0] for value in plain], dtype=np.float64)
+        if given.shape != batch.shape or numbers.shape != (len(batch),):
+            raise ValueError(
+                f"tell needs the {len(batch)} points last asked, shape {batch.shape}, and {len(batch)} values; "
+                f"got shapes {given.shape} and {numbers.shape}"
+            )
+        told = _Told(given.copy(), numbers)
+        _match(batch, given)
+        self._whole = False
+        self._told.append(told)
+        self._take(told)
+        self._whole = True
+
+    def stop(self) -> dict[str, Any]:
+        """Reasons to stop, as a dict from name to value; empty while the search should go on."""
+        self._mend()
+        reasons: dict[str, Any] = {}
+        if self._meter.remaining <= 0:
+            reasons["budget"] = self._budget
+        if self._target is not None and self._meter.best_f <= self._target:
+            reasons["target"] = self._target
+        if self._search.converged:
+            reasons["converged"] = True
+        began = time.monotonic() if self._began is None else self._began
+        if self._max_seconds is not None and time.monotonic() - began >= self._max_seconds:
+            reasons["max_seconds"] = self._max_seconds
+        return reasons
+
+    def result(self) -> "OptimizeResult":
+        """What was found so far, as scipy's `OptimizeResult`."""
+        reason, fact = next(iter(self.stop().items()), ("running", None))
+        message = "the search is going on" if reason == "running" else f"stopped by {reason}: {fact}"
+        return collect(self._meter, self._setup.method, reason, message, self._search)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the whole search to a file, from which `load` resumes it. Saving again appends what is new."""
+        self._mend()
+        target, known = Path(path).absolute(), self._saved
+        if known is not None and known.path == target and target.is_file() and target.stat().st_size == known.size:
+            new = _frames(self._told[known.batches :])
+            with open(target, "ab") as file:
+                file.write(new)
+                file.flush()
+                os.fsync(file.fileno())
+            self._saved = _Saved(target, known.size + len(new), len(self._told))
+            return
+        header = saved.header_of(self._origin, target=self._target, max_seconds=self._max_seconds)
+        content = opening(header) + _frames(_Told(one.x[None], np.asarray([one.value])) for one in self._kept)
+        content += (b"" if self._restart is None else restart_entry(self._restart)) + _frames(self._told)
+        write_whole(target, content)
+        self._saved = _Saved(target, len(content), len(self._told))
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        method: "AbstractAlgorithm[Any] | AbstractProgram | None" = None,
+        budget: int | None = None,
+    ) -> "Optimizer":
+        """Resume a saved search.
+
+        **Arguments:** `method`: the algorithm object, if the search was begun with one; `budget`: another number of
+        evaluations in all, to go on after the last.
+        """
+        recorded = read_journal(path)
+        settings = saved.settings_of(path, recorded)
+        options = {name: settings.get(name) for name in ("bounds", "x0", "population_size", "target", "max_seconds")}
+        try:
+            fresh = cls(
+                method=method or settings["method"],
+                budget=saved.told_budget(path),
+                rng=saved.key_of(settings.get("key"), path),
+                **options,
+            )
+        except UnknownNameError:
+            raise
+        except (TypeError, ValueError, KeyError) as error:
+            raise CheckpointError(f"{path} is damaged: its settings make no search ({error})") from error
+        saved.check_same(path, recorded, fresh._origin)
+        fresh._budget = fresh._budget if budget is None else whole_number("budget", budget)
+        fresh._resume(path, recorded)
+        return fresh
+
+    def _batch(self) -> np.ndarray:
+        return self._search.ask()[: self._meter.remaining]
+
+    def _take(self, told: _Told) -> None:
+        """Count a batch and pass its values on, in the order in which they were asked for."""
+        order = _match(self._batch(), told.points)
+        values = self._meter.count_all(told.points, told.values)
+        self._meter.batches += 1
+        self._search.tell(values[order])
+
+    def _mend(self) -> None:
+        """After an interruption inside `tell`: make search and meter again from all that was told."""
+        if not self._whole:
+            self._rebuild()
+
+    def _rebuild(self) -> None:
+        self._whole = False
+        search = self._setup.search()
+        if search is None:
+            raise ValueError(f"method {self._setup.method!r} runs its own loop and has no ask/tell; use l2e.minimize")
+        self._search: AbstractSearch = search
+        self._meter = Meter(self._setup.space, self._budget)
+        for evaluation in self._kept:
+            self._meter.count(evaluation.x, evaluation.value, evaluation.reason)
+        for told in self._told:
+            self._take(told)
+        self._whole = True
+
+    def _resume(self, path: Any, recorded: Recorded) -> None:
+        """Tell this fresh search what a journal holds; if it asks for other points here, begin from the best one."""
+        *earlier, last = recorded.segments
+        self._kept = [evaluation for segment in earlier for evaluation in segment.evaluations]
+        self._restart, self._setup = last.restart, saved.of_segment(self._origin, last)
+        self._rebuild()
+        left = list(last.evaluations)
+        while left and len(left) >= len(batch := self._batch()) > 0:
+            chunk, left = left[: len(batch)], left[len(batch) :]
+            told = _Told(np.asarray([one.x for one in chunk]), np.asarray([one.value for one in chunk]))
+            if not _are_same(batch, told.points):
+                saved.warn_of_other_points(path, recorded)
+                self._begin_from(recorded)
+                return
+            self._told.append(told)
+            self._take(told)
+
+    def _begin_from(self, recorded: Recorded) -> None:
+        self._kept, self._told = recorded.evaluations, []
+        self._restart = None
+        self._setup = self._origin
+        self._rebuild()
+        self._restart = saved.restart_from(self._meter)
+        self._setup = saved.of_segment(self._origin, Segment(self._restart))
+        self._rebuild()
+
+
+def _each(values: Any) -> list[Any]:
+    """Values as a flat list, of whatever kind they are."""
+    if isinstance(values, list | tuple):
+        return list(values)
+    return np.ravel(np.asarray(values)).tolist()
+
+
+def _frames(batches: Iterable[_Told]) -> bytes:
+    return b"".join(entries(told.points, told.values, told.reasons()) for told in batches)
+
+
+def _are_same(batch: np.ndarray, given: np.ndarray) -> bool:
+    try:
+        _match(batch, given)
+    except ValueError:
+        return False
+    return True
+
+
+def _match(batch: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """For each asked point the row in which it was given."""
+    if np.array_equal(batch, given):
+        return np.arange(len(batch))
+    places: dict[bytes, list[int]] = {}
+    for row, point in enumerate(given):
+        places.setdefault(point.tobytes(), []).append(row)
+    order = []
+    for i, point in enumerate(batch):
+        rows = places.get(point.tobytes())
+        if not rows:
+            raise ValueError(f"point {i} of the batch last asked is not among the points told; tell what ask() gave")
+        order.append(rows.pop(0))
+    return np.asarray(order)

@@ -1,0 +1,461 @@
+"""The only place where names become things: plain dicts of lazy factories."""
+
+import importlib
+import importlib.util
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from l2e.core.adapter import AbstractAdapter
+from l2e.core.errors import UnknownNameError, require, unknown
+
+if TYPE_CHECKING:
+    from l2e.core.traced.algorithm import AbstractAlgorithm
+    from l2e.core.traced.problem import AbstractTraceableProblem
+
+Searcher: TypeAlias = "AbstractAlgorithm[Any] | AbstractAdapter"
+DEFAULT_METHOD = "auto"
+RENAMED = {
+    "l2e": "the default method is called 'auto'; the paper's method is 'l2e-base-10d' or 'l2e-mamba-10d'",
+}
+"""Names that no method has any more, and what to write instead."""
+
+
+Kind: TypeAlias = Literal["default", "native", "model", "adapter"]
+Factory: TypeAlias = "Callable[[int, int, int | None], Searcher]"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A search method by name.
+
+    **Fields:** `summary`: one line; `factory`: makes it from dimension, budget and population size or None; `kind`:
+    "native" is ours in JAX, "adapter" somebody else's, with a loop of its own; `extra`: what must be installed.
+    """
+
+    summary: str
+    factory: Factory
+    kind: Kind = "native"
+    extra: str | None = "jax"
+
+    def build(self, dimension: int, budget: int, size: int | None) -> Searcher:
+        """The method for a problem of this dimension with this budget; `size`: of its population, None for its own.
+
+        **Raises:** `MissingExtraError` that says what to install.
+        """
+        if self.extra == "jax":
+            need_jax()
+        return self.factory(dimension, budget, size)
+
+
+def has_jax() -> bool:
+    """Whether the extra that brings JAX is installed."""
+    return all(importlib.util.find_spec(module) is not None for module in ("jax", "equinox", "jaxtyping"))
+
+
+def need_jax() -> None:
+    """Refuse to go on without JAX, with the line that installs it."""
+    for module in ("jax", "equinox", "jaxtyping"):
+        require(module, "jax")
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of problems by name; a problem of it is written `name:f10:i3:d20`."""
+
+    summary: str
+    example: str
+    build: "Callable[..., AbstractTraceableProblem]"
+    fields: tuple[str, ...]
+    dimension_of: Callable[[int], int] | None = None  # the dimension of each function, where functions fix it
+
+
+def _no_size(size: int | None, name: str) -> None:
+    if size is not None:
+        raise ValueError(f"method {name!r} has its own population size; leave population_size out")
+
+
+def _random_search(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.algorithms.random_search import RandomSearch
+
+    return RandomSearch(size or 100)
+
+
+def _de(strategy: str) -> Callable[[int, int, int | None], Searcher]:
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        from l2e.algorithms.de import DE
+
+        return DE(population_size=size or DE.default_population(dimension), strategy=strategy)  # pyright: ignore[reportArgumentType]
+
+    return build
+
+
+def _de_paper(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.algorithms.de import DE
+
+    _no_size(size, "de-paper")
+    return DE.paper()
+
+
+def _pso(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.algorithms.pso import PSO
+
+    return PSO() if size is None else PSO(size)
+
+
+def _pso_paper(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.algorithms.pso import PSO
+
+    _no_size(size, "pso-paper")
+    return PSO.paper()
+
+
+def _sahlpso(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.algorithms.sahlpso import SAHLPSO
+
+    return SAHLPSO(budget=budget, population_size=size or 40)
+
+
+def _lshade(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.algorithms.lshade import LSHADE
+
+    return LSHADE(budget=budget, population_size=size or LSHADE.default_population(dimension))
+
+
+def _cmaes(restarts: str) -> Callable[[int, int, int | None], Searcher]:
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        from l2e.algorithms.cmaes.method import CMAES
+
+        population = size or CMAES.default_population(dimension)
+        largest = population
+        while restarts != "none" and largest < 512 * population and largest * 100 < budget:
+            largest *= 2
+        return CMAES(population, largest, restarts=restarts)  # pyright: ignore[reportArgumentType]
+
+    return build
+
+
+def _adapter(path: str, extra: str | None, summary: str, sized: bool = True, **fields: Any) -> Method:
+    """A third-party searcher; `path` is module:Class inside `l2e.adapters`, `sized` if it takes a population size."""
+    module_name, class_name = path.split(":")
+
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        if module_name == "evosax":
+            require("jax", "bench")
+        searcher = getattr(importlib.import_module(f"l2e.adapters.{module_name}"), class_name)
+        if size is None:
+            return searcher(**fields)
+        if not sized:
+            raise ValueError(f"{summary}: it has no population size to set")
+        return searcher(population_size=size, **fields)
+
+    return Method(summary, build, "adapter", extra)
+
+
+def _pycma(restarts: str, summary: str) -> Method:
+    return _adapter("pycma:PyCMA", "bench", summary, restarts=restarts)
+
+
+def _minion(algorithm: str, summary: str) -> Method:
+    return _adapter("minion:Minion", "bench", f"{summary}, by minionpy", algorithm=algorithm)
+
+
+def _evosax(algorithm: str, summary: str) -> Method:
+    return _adapter("evosax:EvosaxES", "bench", f"{summary}, evosax's weights", algorithm=algorithm)
+
+
+def _auto(dimension: int, budget: int, size: int | None) -> Searcher:
+    from l2e.portfolio.method import Portfolio
+
+    _no_size(size, DEFAULT_METHOD)
+    return Portfolio.trained()
+
+
+def _gated(name: str) -> Method:
+    """The default method with the gate of a training or a file."""
+
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        from l2e.api import models
+        from l2e.portfolio.method import Portfolio
+        from l2e.portfolio.weights import load_gate
+
+        _no_size(size, name)
+        return Portfolio(load_gate(models.find(name)).weights)
+
+    return Method("the default method with these weights of its gate", build, "model", None)
+
+
+METHODS: dict[str, Method] = {
+    "auto": Method(
+        "quasi-Newton, surrogate-guided evolution and global experts under a router, told the budget",
+        _auto,
+        "default",
+        None,
+    ),
+    "random-search": Method("uniform random points", _random_search),
+    "de": Method("differential evolution, rand/1/bin", _de("rand/1/bin")),
+    "de-pbest": Method("differential evolution, current-to-pbest/1/bin", _de("current-to-pbest/1/bin")),
+    "de-paper": Method("the tournament DE of the paper's platform", _de_paper),
+    "pso": Method("particle swarm with constriction", _pso),
+    "pso-paper": Method("the inertia-free swarm of the paper's platform", _pso_paper),
+    "sahlpso": Method("self-adaptive two-role hybrid-learning particle swarm", _sahlpso),
+    "lshade": Method("L-SHADE, success-history DE with shrinking population", _lshade),
+    "cmaes": Method("CMA-ES, full covariance, active; one run, stops when converged", _cmaes("none")),
+    "cmaes-ipop": Method("CMA-ES restarted with doubled population", _cmaes("ipop")),
+    "cmaes-bipop": Method("CMA-ES restarted with large and small populations", _cmaes("bipop")),
+    "pycma": _pycma("none", "pycma's CMA-ES, one run"),
+    "pycma-ipop": _pycma("ipop", "pycma's CMA-ES, IPOP restarts"),
+    "pycma-bipop": _pycma("bipop", "pycma's CMA-ES, BIPOP restarts"),
+    "lq-cmaes": _adapter("pycma:LQCMA", "bench", "pycma's surrogate-assisted lq-CMA-ES, restarted"),
+    "scipy-de": _adapter("scipy:ScipyDE", None, "scipy's differential evolution", sized=False),
+    "scipy-dual-annealing": _adapter(
+        "scipy:ScipyDualAnnealing", None, "scipy's dual annealing with local search", sized=False
+    ),
+    "scipy-slsqp": _adapter("scipy:ScipySLSQP", None, "scipy's SLSQP, restarted", sized=False),
+    "minion-lshade": _minion("LSHADE", "L-SHADE"),
+    "minion-jade": _minion("JADE", "JADE"),
+    "minion-jso": _minion("jSO", "jSO"),
+    "minion-nlshade-rsp": _minion("NLSHADE_RSP", "NL-SHADE-RSP"),
+    "minion-arrde": _minion("ARRDE", "ARRDE"),
+    "evosax-les": _evosax("LES", "learned evolution strategy"),
+    "evosax-evotf": _evosax("EvoTF", "evolution transformer"),
+    "evosax-cma-les": _evosax("CMAAnchoredLES", "learned evolution strategy anchored to CMA-ES"),
+    "evosax-lga": _adapter("evosax:EvosaxLGA", "bench", "learned genetic algorithm, evosax's weights"),
+}
+
+
+def method(name: str) -> Method:
+    """The method of this name, or an error with the nearest names. Models are methods, by name or by path."""
+    from l2e.api import models
+
+    if name in METHODS:
+        return METHODS[name]
+    if name in RENAMED:
+        raise UnknownNameError(f"unknown method {name!r}: {RENAMED[name]}")
+    if name in models.families():
+        return _family(name)
+    if name in models.shipped() or models.is_path(name):
+        return _model(name)
+    raise unknown("method", name, [*METHODS, *models.families(), *models.shipped()])
+
+
+def is_name(name: str) -> bool:
+    """Whether a method has this name."""
+    try:
+        method(name)
+    except ValueError:
+        return False
+    return True
+
+
+def all_methods() -> dict[str, Method]:
+    """Every method that has a name, shipped models included."""
+    from l2e.api import models
+
+    by_dimension = {name: _family(name) for name in models.families()}
+    return METHODS | by_dimension | {name: _model(name) for name in models.shipped()}
+
+
+def _model(name: str) -> Method:
+    from l2e.api import models
+
+    if models.is_gate(name):
+        return _gated(name)
+
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        card = models.card(name)
+        if card.dimension not in (None, dimension):
+            raise ValueError(f"model {name!r} works in {card.dimension} dimensions, not in {dimension}")
+        from l2e.algorithms.learned.controlled import AbstractControlled
+
+        _no_size(size, name)
+        model = models.load(name)
+        return model.with_budget(budget) if isinstance(model, AbstractControlled) else model
+
+    return Method(models.card(name).summary if has_jax() else "a trained model", build, "model")
+
+
+def _family(name: str) -> Method:
+    """The shipped models of one name, chosen by the dimension."""
+    from l2e.api import models
+
+    members = models.families()[name]
+    dimensions = " and ".join(str(dimension) for dimension in members)
+
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        if dimension not in members:
+            raise ValueError(f"method {name!r} has weights for {dimensions} dimensions, not for {dimension}")
+        return _model(members[dimension]).build(dimension, budget, size)
+
+    return Method(f"{_summary(members[min(members)])}; the model for the dimension: {dimensions}", build, "model")
+
+
+def _summary(model: str) -> str:
+    """What a model is; its card can be read only where JAX is installed."""
+    from l2e.api import models
+
+    return models.card(model).settings.summary if has_jax() else "a trained model"
+
+
+def _bbob(function: int, instance: int, dimension: int) -> "AbstractTraceableProblem":
+    from l2e.problems import bbob
+
+    return bbob(function=function, instance=instance, dimension=dimension)
+
+
+def _paper_bbob(function: int, dimension: int) -> "AbstractTraceableProblem":
+    from l2e.problems import paper_bbob
+
+    return paper_bbob(function=function, dimension=dimension)
+
+
+def _lsgo(function: int, instance: int, dimension: int) -> "AbstractTraceableProblem":
+    from l2e.problems import lsgo
+
+    _check_lsgo_dimension(function, dimension)
+    return lsgo(function=function, instance=instance)
+
+
+def _official_lsgo(function: int, dimension: int) -> "AbstractTraceableProblem":
+    from l2e.problems import official_lsgo
+
+    _check_lsgo_dimension(function, dimension)
+    return official_lsgo(function=function)
+
+
+def _check_lsgo_dimension(function: int, dimension: int) -> None:
+    if dimension != _lsgo_dimension(function):
+        raise ValueError(f"f{function} of LSGO has {_lsgo_dimension(function)} variables, not {dimension}")
+
+
+def _lsgo_dimension(function: int) -> int:
+    from l2e.problems._lsgo.suite import lsgo_dimension
+
+    return lsgo_dimension(function)
+
+
+def _paper_surrogate(function: int, dimension: int) -> "AbstractTraceableProblem":
+    from l2e.problems import paper_surrogate
+
+    _only(10, dimension)
+    return paper_surrogate(function=function)
+
+
+def _surrogate(kind: str) -> "Callable[..., AbstractTraceableProblem]":
+    def build(function: int, dimension: int) -> "AbstractTraceableProblem":
+        from l2e.problems import surrogate
+
+        _only(10, dimension)
+        return surrogate(function=function, kind=kind)
+
+    return build
+
+
+def _uav(function: int, instance: int, dimension: int) -> "AbstractTraceableProblem":
+    from l2e.problems import drawn_uav
+
+    _only(30, dimension)
+    return drawn_uav(terrain=function, seed=instance - 1)
+
+
+def _official_uav(function: int, dimension: int) -> "AbstractTraceableProblem":
+    from l2e.problems import official_uav
+
+    _only(30, dimension)
+    return official_uav(terrain=function)
+
+
+def _only(allowed: int, dimension: int) -> None:
+    if dimension != allowed:
+        raise ValueError(f"problems of this family have {allowed} dimensions, not {dimension}")
+
+
+FAMILIES: dict[str, Family] = {
+    "bbob": Family(
+        "COCO's 24 BBOB functions, official instances, any dimension from 2",
+        "bbob:f10:i3:d20",
+        _bbob,
+        ("function", "instance", "dimension"),
+    ),
+    "paper-bbob": Family(
+        "the instances of the L2E paper's BBOB-10D and BBOB-30D",
+        "paper-bbob:f10:d10",
+        _paper_bbob,
+        ("function", "dimension"),
+    ),
+    "lsgo": Family(
+        "the 15 functions of CEC'2013 LSGO with generated data, 1000 dimensions (f13, f14: 905)",
+        "lsgo:f7:i1",
+        _lsgo,
+        ("function", "instance", "dimension"),
+        _lsgo_dimension,
+    ),
+    "official-lsgo": Family(
+        "CEC'2013 LSGO with the official data files, from the folder that L2E_LSGO_DATA names",
+        "official-lsgo:f7",
+        _official_lsgo,
+        ("function", "dimension"),
+        _lsgo_dimension,
+    ),
+    "paper-surrogate": Family(
+        "the instances of the L2E paper's BBOB-surrogate-10D, which are true functions",
+        "paper-surrogate:f10",
+        _paper_surrogate,
+        ("function", "dimension"),
+        lambda function: 10,
+    ),
+    "surrogate-mlp": Family(
+        "MLPs fitted to the functions of paper-surrogate, ten dimensions",
+        "surrogate-mlp:f10",
+        _surrogate("mlp"),
+        ("function", "dimension"),
+        lambda function: 10,
+    ),
+    "surrogate-kan": Family(
+        "Kolmogorov-Arnold networks fitted to the functions of paper-surrogate, ten dimensions",
+        "surrogate-kan:f10",
+        _surrogate("kan"),
+        ("function", "dimension"),
+        lambda function: 10,
+    ),
+    "uav": Family(
+        "the path of a drone over one of 56 drawn terrains with threats (f is the terrain), 30 dimensions",
+        "uav:f12",
+        _uav,
+        ("function", "instance", "dimension"),
+        lambda terrain: 30,
+    ),
+    "official-uav": Family(
+        "the path of a drone over the official terrains, from the file that L2E_UAV_DATA names",
+        "official-uav:f12",
+        _official_uav,
+        ("function", "dimension"),
+        lambda terrain: 30,
+    ),
+}
+FIELD_LETTERS = {"f": "function", "i": "instance", "d": "dimension"}
+FIELD_DEFAULTS = {"instance": 1, "dimension": 10}
+
+
+def problem(name: str) -> "AbstractTraceableProblem":
+    """The problem written as `family:f10:i3:d20`; instance 1 and dimension 10, or the function's own, unless given."""
+    head, *parts = name.split(":")
+    if head not in FAMILIES:
+        raise unknown("problem family", head, FAMILIES)
+    family = FAMILIES[head]
+    given = {}
+    for part in parts:
+        match = re.fullmatch(r"([a-z])(\d+)", part)
+        field = FIELD_LETTERS.get(match[1]) if match else None
+        if match is None or field not in family.fields or field in given:
+            raise ValueError(f"{part!r} in problem {name!r} is not understood; write it like {family.example}")
+        given[field] = int(match[2])
+    if "function" not in given:
+        raise ValueError(f"problem {name!r} names no function; write it like {family.example}")
+    need_jax()
+    defaults = FIELD_DEFAULTS
+    if family.dimension_of is not None:
+        defaults = defaults | {"dimension": family.dimension_of(given["function"])}
+    fields = {field: given.get(field, defaults.get(field)) for field in family.fields}
+    return family.build(**fields)

@@ -1,0 +1,137 @@
+"""`minimize`: a function, its bounds, a budget."""
+
+import contextlib
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from l2e.api import saved
+from l2e.api.catalog import DEFAULT_METHOD
+from l2e.api.result import InterruptedSearch, collect
+from l2e.api.setup import prepare, seconds, target_value, whole_number
+from l2e.core.adapter import AbstractAdapter
+from l2e.core.answers import description
+from l2e.core.errors import unknown
+from l2e.core.evaluator import Evaluator
+from l2e.core.meter import OnError
+from l2e.core.problem import AbstractProblem, HostFunction
+from l2e.core.stops import ObjectiveError, StopSearch
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
+    from l2e.core.traced.algorithm import AbstractAlgorithm
+
+
+def minimize(
+    fun: Callable[..., Any] | AbstractProblem,
+    x0: Any = None,
+    *,
+    bounds: Any = None,
+    budget: int = 10_000,
+    method: "str | AbstractAlgorithm[Any] | AbstractAdapter" = DEFAULT_METHOD,
+    rng: Any = None,
+    args: tuple[Any, ...] = (),
+    vectorized: bool = False,
+    target: float | None = None,
+    max_seconds: float | None = None,
+    timeout: float | None = None,
+    population_size: int | None = None,
+    on_error: OnError = "penalize",
+    callback: "Callable[[OptimizeResult], Any] | None" = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+) -> "OptimizeResult":
+    """Minimise a black-box function on a box within a counted budget of evaluations.
+
+    ```python
+    result = l2e.minimize(lambda x: ((x - 1) ** 2).sum(), bounds=[(-5, 5)] * 10, budget=2000, rng=0)
+    result.x, result.fun, result.nfev, result.message
+    ```
+
+    **Arguments:**
+
+    - `fun`: takes a point, a numpy array (d,), and returns a number; or a problem (its own box is then the default).
+    - `x0`: where the search begins; the method's choice (for CMA-ES the centre of the box) if not given.
+    - `bounds`: list of `(low, high)`, array (d, 2), or scipy's `Bounds`; finite.
+    - `budget`: the number of evaluations; never exceeded.
+    - `method`: a name (`l2e methods` lists them), or an algorithm object.
+    - `rng`: an int, a numpy Generator or a JAX key; the same one gives the same result. None: a fresh one.
+    - `args`: further arguments for `fun`.
+    - `vectorized`: `fun` takes a batch (n, d) and returns (n,).
+    - `target`: stop at the first value at or below it.
+    - `max_seconds`: stop that much wall time after the first evaluation began, also when one hangs. Compilation before
+      it does not count.
+    - `timeout`: seconds one call of `fun` may take before it counts as failed. With `max_seconds` or `timeout` it is
+      called in a thread of its own.
+    - `population_size`: instead of the method's own choice.
+    - `on_error`: what to do when `fun` raises, times out or returns NaN or an infinity: "penalize" (it ranks last and
+      is listed in `result.failures`) or "raise".
+    - `callback`: called with an `OptimizeResult` (x, fun, nfev, nit) after each batch; `StopIteration` stops.
+    - `checkpoint`: a file to which every evaluation is appended as soon as it is done. The same call resumes from it,
+      also with another `budget`; `fun` itself cannot be compared, so resume with the same one.
+
+    **Returns:** scipy's `OptimizeResult` with `x, fun, nfev, nit, success, status, message, reason`, `history` (best
+    `fun` at the `nfev` that improved it), `failures`, `n_failed`, `method`, and, where the method keeps an account
+    (`auto` does): `confidence` and `warnings`, its own assessment of the run, and `trace`, which part of it had which
+    evaluations and why it ended. Success means that it ended for a reason of its own and found a finite value; if no
+    evaluation gave one, `x` is None and `fun` is `inf`.
+
+    **Raises:** `InterruptedSearch`, a `KeyboardInterrupt` whose `result` is what was found, on Ctrl-C;
+    `ObjectiveError`, also with a `result`, when `fun` returns no number or fails and `on_error` is "raise". Any
+    other exception, of the callback or the method, has a `result` too once something was evaluated.
+    """
+    if on_error not in ("penalize", "raise"):
+        raise unknown("on_error", on_error, ("penalize", "raise"))
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+    args = args if isinstance(args, tuple) else (args,)
+    if isinstance(fun, AbstractProblem):
+        if args:
+            raise ValueError("args are for functions; a problem takes points only")
+        bounds = fun.space if bounds is None else bounds
+        vectorized = fun.vectorized if isinstance(fun, HostFunction) else True
+        if isinstance(fun, HostFunction):
+            fun = fun.function
+    if bounds is None:
+        raise ValueError("bounds are needed: one (low, high) pair per coordinate, e.g. bounds=[(-5, 5)] * 10")
+    if not callable(fun):
+        raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+    told = budget
+    if checkpoint is not None and saved.exists(checkpoint):
+        rng = saved.saved_key(checkpoint) if rng is None else rng
+        told = saved.told_budget(checkpoint)
+    setup = prepare(bounds, method, told, x0, rng, population_size)
+    evaluate = Evaluator(
+        (lambda x: fun(x, *args)) if args else fun,
+        setup.space,
+        whole_number("budget", budget),
+        vectorized=vectorized,
+        target=target_value(target),
+        max_seconds=seconds("max_seconds", max_seconds),
+        timeout=seconds("timeout", timeout),
+        on_error=on_error,
+        callback=callback,
+    )
+    running = saved.Running(setup, evaluate, checkpoint)
+
+    def found(reason: str, message: str) -> "OptimizeResult":
+        return collect(evaluate.meter, setup.method, reason, message, running.search)
+
+    try:
+        return found("converged", running())
+    except StopSearch as stop:
+        return found(stop.reason, str(stop))
+    except KeyboardInterrupt as interrupt:
+        where = None if checkpoint is None else os.fspath(checkpoint)
+        raise InterruptedSearch(found("interrupted", "stopped by the user"), where) from interrupt
+    except ObjectiveError as error:
+        error.result = found("interrupted", str(error))
+        raise
+    except Exception as error:  # of a method or a callback: what was paid for is not lost with it
+        if evaluate.used:
+            with contextlib.suppress(AttributeError):
+                error.result = found("interrupted", description(error))  # pyright: ignore[reportAttributeAccessIssue]
+                error.add_note(f"{evaluate.used} evaluations were made; what they found is in this exception's .result")
+        raise
+    finally:
+        evaluate.close()

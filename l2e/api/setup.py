@@ -1,0 +1,164 @@
+"""What `minimize` and `Optimizer` are told, checked at the door."""
+
+import dataclasses
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from l2e.api import catalog
+from l2e.api.catalog import Searcher
+from l2e.core.adapter import AbstractAdapter
+from l2e.core.box import Box, box
+from l2e.core.evaluator import Evaluator
+from l2e.core.fingerprint import fingerprint
+from l2e.core.keys import as_key, draw_bits, fold_in
+from l2e.core.program import AbstractProgram, ProgramSearch
+from l2e.core.search import AbstractSearch, run
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A search ready to begin."""
+
+    space: Box
+    method: str
+    searcher: Searcher
+    budget: int
+    """What the method is told; the meter may have another limit."""
+    key: np.ndarray
+    start: np.ndarray | None
+    population_size: int | None
+
+    def search(self) -> AbstractSearch | None:
+        """What runs the method batch by batch, or None if it runs a loop of its own."""
+        if "jax" in sys.modules:
+            from l2e.core.traced.runtime import refuse_tracing
+
+            refuse_tracing()
+        if isinstance(self.searcher, AbstractProgram):
+            return ProgramSearch(self.searcher, self.space, self.seed, self.budget, self.start)
+        if isinstance(self.searcher, AbstractAdapter):
+            return None
+        from l2e.core.traced.search import AlgorithmSearch
+
+        return AlgorithmSearch(self.searcher, self.space, self.key, self.start)
+
+    def run(self, evaluate: Evaluator, search: AbstractSearch | None = None) -> str:
+        """Run the method until it ends by itself, and say why; `StopSearch` of the evaluator comes through.
+
+        **Arguments:** `evaluate`: the metered function; `search`: the search to run, made afresh if not given.
+        """
+        search = search or self.search()
+        if search is not None:
+            return run(search, evaluate)
+        assert isinstance(self.searcher, AbstractAdapter)
+        return self.searcher.run(evaluate, self.space, self.seed, self.start)
+
+    def continued(self, start: np.ndarray | None, budget: int, used: int) -> "Setup":
+        """Another search of the same method that goes on from a point, after so many evaluations."""
+        method = self.searcher
+        if isinstance(self.method, str) and catalog.is_name(self.method):
+            method = catalog.method(self.method).build(self.space.dimension, budget, self.population_size)
+        return dataclasses.replace(self, searcher=method, start=start, budget=budget, key=fold_in(self.key, used))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What makes two searches the same; plain JSON. The budget that was told is not among it: it may be raised."""
+        bounds = np.stack([np.asarray(self.space.lower), np.asarray(self.space.upper)], axis=1)
+        return {
+            "method": self.method,
+            "bounds": bounds.tolist(),
+            "key": self.key.tolist(),
+            "x0": None if self.start is None else self.start.tolist(),
+            "population_size": self.population_size,
+            "searcher": fingerprint(self.searcher),
+        }
+
+    @property
+    def seed(self) -> int:
+        """An integer seed for methods that want one, drawn from the key."""
+        return draw_bits(self.key) >> 1
+
+
+def prepare(
+    bounds: Any, method: Any, budget: Any, x0: Any = None, rng: Any = None, population_size: Any = None
+) -> Setup:
+    """Check everything a search is told; errors say what was given and what is allowed."""
+    space = box(bounds)
+    evaluations = whole_number("budget", budget)
+    size = None if population_size is None else whole_number("population_size", population_size)
+    name, searcher = _searcher(method, space.dimension, evaluations, size)
+    return Setup(space, name, searcher, evaluations, as_key(rng), _start(x0, space), size)
+
+
+def _searcher(method: Any, dimension: int, budget: int, size: int | None) -> tuple[str, Searcher]:
+    if is_method(method):
+        if size is not None:
+            raise ValueError("population_size goes with a method's name; an algorithm object has its own")
+        return type(method).__name__, method
+    if not isinstance(method, str):
+        raise TypeError(f"method must be a name or an algorithm object, got {type(method).__name__}")
+    return method, catalog.method(method).build(dimension, budget, size)
+
+
+def is_method(thing: Any) -> bool:
+    """Whether this can search: an adapter, a program, or a native algorithm (which needs JAX to exist)."""
+    if isinstance(thing, AbstractAdapter):
+        return True
+    traced = sys.modules.get("l2e.core.traced.algorithm")
+    return traced is not None and isinstance(thing, traced.AbstractAlgorithm)
+
+
+def seconds(what: str, given: Any) -> float | None:
+    """A positive number of seconds, or None."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number):
+        raise TypeError(f"{what} must be a number of seconds, got {given!r}")
+    if not (np.isfinite(given) and given > 0):
+        raise ValueError(f"{what} must be a positive number of seconds, got {given}")
+    return float(given)
+
+
+def target_value(given: Any) -> float | None:
+    """A number to reach, or None."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int | float | np.number):
+        raise TypeError(f"target must be a number, got {given!r}")
+    if np.isnan(given):
+        raise ValueError("target must be a number, got NaN")
+    return float(given)
+
+
+MOST = 2**53
+"""The largest budget or size: beyond, floats no longer count."""
+
+
+def whole_number(what: str, given: Any) -> int:
+    """A whole number from 1 on."""
+    whole = isinstance(given, int | np.integer) or (isinstance(given, float) and given.is_integer())
+    if isinstance(given, bool) or not whole:
+        raise TypeError(f"{what} must be a whole number, got {given!r}")
+    if not 1 <= given <= MOST:
+        raise ValueError(f"{what} must be at least 1 and at most 2**53, got {str(given)[:40]}")
+    return int(given)
+
+
+def _start(x0: Any, space: Box) -> np.ndarray | None:
+    if x0 is None:
+        return None
+    if np.iscomplexobj(x0):
+        raise ValueError("x0 must hold real numbers")
+    start = np.asarray(x0, dtype=np.float64)
+    if start.shape != (space.dimension,):
+        raise ValueError(f"x0 must have shape ({space.dimension},), got {start.shape}")
+    if not np.isfinite(start).all():
+        raise ValueError("x0 must hold finite numbers only")
+    outside = np.flatnonzero((start < space.lower) | (start > space.upper))
+    if outside.size:
+        i = int(outside[0])
+        raise ValueError(f"x0[{i}] = {start[i]} is outside its bounds ({space.lower[i]}, {space.upper[i]})")
+    return start

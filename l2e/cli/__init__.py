@@ -1,0 +1,3 @@
+"""The command line."""
+
+from l2e.cli.commands import main as main

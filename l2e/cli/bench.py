@@ -1,0 +1,153 @@
+"""The commands `l2e bench`, `l2e report` and `l2e export`."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+from rich.console import Console
+from tyro.conf import Positional, arg
+
+from l2e.core.settings import plain
+
+
+def bench(
+    path: Positional[Path],
+    /,
+    out: Path,
+    workers: int | None = None,
+    methods: Annotated[str, arg(metavar="A,B,..")] = "",
+    seeds: int | None = None,
+    only: Annotated[str, arg(metavar="50x,noise-200x,..")] = "",
+    log: Annotated[str, arg(metavar="coco,ioh")] = "",
+    again: Annotated[str, arg(metavar="A,B,..|failed")] = "",
+    timeout: float | None = None,
+    trust: bool = False,
+) -> int:
+    """Run an experiment: each method on each problem with each seed, counted. Finished runs are never repeated.
+
+    A method written module:factory is Python code, which is imported and called: run only files that you trust.
+
+    Examples:
+      l2e bench experiments/paper-bbob-10d.toml --out runs/bbob-10d
+      l2e bench experiments/paper-bbob-10d.toml --out runs/bbob-10d --methods de,my_module:my_method --seeds 3
+
+    Args:
+        path: The experiment: suite, methods, seeds, budget, disturbances (see experiments/smoke.toml).
+        out: Folder of the records; several commands may work on one at the same time.
+        workers: Number of worker processes; one per core if not given.
+        methods: Instead of those in the file.
+        seeds: Runs per problem and method, instead of those in the file.
+        only: Of an experiment with several budgets or variants, these contests.
+        log: Also write official archives: coco (for cocopp), ioh (for IOHanalyzer), or both.
+        again: Run these methods anew although their runs are finished; "failed" for all failed runs.
+        timeout: Seconds one run may take, instead of those in the file.
+        trust: Run the module:factory methods of a file that is not under the current folder.
+    """
+    from l2e.bench.experiment import load_experiment, refuse_foreign_code
+    from l2e.bench.official import check_loggers
+    from l2e.bench.plan import make_plan
+    from l2e.bench.progress import Progress, method_table
+    from l2e.bench.runner import AbortedError, Runner
+    from l2e.bench.store import RECORDS, Store
+
+    console = Console(markup=False, highlight=False)
+    for name, number in (("workers", workers), ("seeds", seeds)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be at least 1, got {number}")
+    whole = load_experiment(path)
+    if not trust and not methods:
+        refuse_foreign_code(path, whole)
+    experiment = whole.with_overrides(_names(methods), seeds)
+    loggers = _names(log)
+    check_loggers(loggers, experiment.suite)
+    plan = make_plan(experiment, loggers, _names(only))
+    store = Store(out)
+    store.open()
+    store.note_experiment(plain(whole))
+    if store.complaint:
+        console.print(store.complaint, soft_wrap=True)
+    redo = set(_names(again))
+    known = {spec.key for spec in plan.specs}
+    runner = Runner(
+        plan,
+        store,
+        workers or _cores(),
+        timeout or experiment.timeout,
+        again=lambda r: r.key in known and (r.spec.method in redo or ("failed" in redo and r.error is not None)),
+    )
+    try:
+        with Progress(console, experiment.title or experiment.name) as progress:
+            runner.show = progress.show
+            runner.run()
+    except KeyboardInterrupt:
+        done = sum(spec.key in store.records for spec in plan.specs)
+        console.print(f"stopped: {done} of {len(plan.specs)} runs are in {out / RECORDS}; the same command goes on")
+        return 130
+    except AbortedError as error:
+        raise ValueError(str(error)) from error
+    console.print(method_table(runner.status(), experiment.title or experiment.name))
+    failed = [store.records[spec.key] for spec in plan.specs if store.records[spec.key].error is not None]
+    for record in failed[:5]:
+        console.print(f"failed: {record.spec.method} on {record.spec.problem}, seed {record.spec.seed}: {record.error}")
+    console.print(f"{runner.done_here} runs done now, {len(plan.specs)} in {out / RECORDS}", soft_wrap=True)
+    return 0
+
+
+def _cores() -> int:
+    """The cores this process may use; where the system does not tell, all there are."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
+def report(
+    store: Positional[Path],
+    /,
+    out: Path,
+    methods: Annotated[str, arg(metavar="A,B,..")] = "",
+    only: Annotated[str, arg(metavar="50x,noise-200x,..")] = "",
+    published: bool = True,
+    figures: bool = True,
+) -> int:
+    """Write a report of an experiment: one page, figures, tables as markdown, LaTeX and CSV.
+
+    Args:
+        store: The folder that l2e bench wrote; may still be written to.
+        out: Folder for index.html, figures and tables.
+        methods: Only these, in this order.
+        only: Of an experiment with several budgets or variants, these contests.
+        published: Show the paper's printed numbers beside the measured ones, where there are any.
+        figures: Draw PNG and PDF figures, which takes most of the time.
+    """
+    from l2e.bench.store import read_store
+    from l2e.report.collection import collect_contests
+    from l2e.report.write import write_reports
+
+    console = Console(markup=False, highlight=False)
+    read = read_store(store)
+    contests = collect_contests(read, _names(methods), _names(only))
+    for remark in filter(None, (read.complaint, *contests[0].remarks)):
+        console.print(remark, soft_wrap=True)
+    for path in write_reports(contests, out, published, figures):
+        console.print(str(path), soft_wrap=True)
+    return 0
+
+
+def export(store: Positional[Path], to: Positional[Path], /) -> int:
+    """Write the records of a store as .csv, .parquet, or (thinned, for keeping) .jsonl.gz.
+
+    Args:
+        store: The folder that l2e bench wrote.
+        to: The file; its ending is the format.
+    """
+    from l2e.bench.store import read_store
+    from l2e.report.export import export_records
+
+    count = export_records(read_store(store), to)
+    Console(markup=False, highlight=False).print(f"{count} records in {to}", soft_wrap=True)
+    return 0

@@ -1,0 +1,164 @@
+"""Commands that show what there is: `l2e methods`, `problems`, `models`, and saved searches by `l2e show`."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+from rich.table import Table
+
+from l2e.api import catalog, saved
+from l2e.cli.console import plain_console
+from l2e.core.environment import differences
+from l2e.core.journal import Recorded, read_journal
+
+Positional = tyro.conf.Positional
+
+
+GROUPS = {
+    "default": "The default",
+    "native": "Ours in JAX: ask/tell, compiled, vmapped",
+    "model": "Trained models",
+    "adapter": "Other libraries behind our meter, for comparisons; they run their own loop",
+}
+"""Headings of `l2e methods`, in the order in which a user wants them."""
+
+NAME_WIDTH = 22
+"""Columns for names, the same in all groups."""
+
+
+def methods() -> int:
+    """List the search methods by kind, one line each."""
+    console = plain_console()
+    known = catalog.all_methods()
+    for kind, heading in GROUPS.items():
+        chosen = {name: method for name, method in known.items() if method.kind == kind}
+        extras = sorted({method.extra for method in chosen.values() if method.extra})
+        console.print(heading + (f" (pip install 'l2e[{extras[0]}]')" if extras else ""), soft_wrap=True)
+        table = Table(box=None, pad_edge=False, show_header=False)
+        table.add_column(no_wrap=True, min_width=NAME_WIDTH)
+        table.add_column()
+        for name, method in chosen.items():
+            table.add_row(f"  {name}", method.summary)
+        console.print(table)
+        console.print()
+    return 0
+
+
+def problems() -> int:
+    """List the benchmark problems, one line each."""
+    from l2e.problems._bbob.paper import PAPER_TRAIN
+    from l2e.problems._bbob.suite import GROUPS, NAMES
+
+    console = plain_console()
+    table = Table(box=None, pad_edge=False)
+    for heading in ("family", "written like", "what it is"):
+        table.add_column(heading, no_wrap=heading != "what it is")
+    for name, family in catalog.FAMILIES.items():
+        table.add_row(name, family.example, family.summary)
+    console.print(table)
+    functions = Table(box=None, pad_edge=False)
+    for heading in ("\nfunction", "\nname", "\ngroup", "in the paper's\nsplit"):
+        functions.add_column(heading)
+    for group, members in GROUPS.items():
+        for function in members:
+            split = "train" if function in PAPER_TRAIN else "test"
+            functions.add_row(f"f{function}", NAMES[function - 1], group, split)
+    console.print(functions)
+    return 0
+
+
+def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
+    """List the shipped models and those of your trainings, with what their cards say.
+
+    Args:
+        folders: Where to look for trainings.
+    """
+    from l2e.api import models as store
+    from l2e.core.checkpoint import load_metadata
+
+    console = plain_console()
+    local = [path.parent for folder in folders for path in sorted(folder.rglob(store.BEST))]
+    table = Table(box=None, pad_edge=False)
+    for heading in ("model", "what it is", "trained", "validation", "score"):
+        table.add_column(heading, overflow="fold")
+    for name in [*store.shipped(), *local]:
+        if store.is_gate(name):
+            facts = load_metadata(store.find(name))
+            trained = f"{facts['step']} of {facts['steps']} steps, {facts['hours']:.2f} h"
+            table.add_row(
+                str(name), "weights of the default method's gate", trained, f"gain {facts['validation_gain']:+.4f}", ""
+            )
+            continue
+        card = store.card(name)
+        facts = card.metadata
+        trained = f"{facts['step']} of {facts['steps']} steps, {facts['hours']:.2f} h"
+        first = facts.get("validation_untrained")
+        learned = f"{facts['validation']:.2f}" + ("" if first is None else f", untrained {first:.2f}")
+        table.add_row(str(name), card.summary, trained, learned, _score_text(facts))
+    console.print(table)
+    return 0
+
+
+def _score_text(facts: dict[str, Any]) -> str:
+    """The score of a model, and beside it those of its peers."""
+    if "score" not in facts:
+        return "-"
+    peers = "".join(f"; {name}: {peer['geometric_mean']:.3g}" for name, peer in facts.get("peers", {}).items())
+    return f"{facts['score']['geometric_mean']:.3g} on {facts['score']['suite']}{peers}"
+
+
+def show(paths: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="FILE")]) -> int:
+    """Show saved searches: what was searched, the best point, failures; of several, whether they can be compared.
+
+    Args:
+        paths: Journals, as written by --checkpoint, minimize(checkpoint=...) or Optimizer.save.
+    """
+    if not paths:
+        raise ValueError("name one or more saved searches, see l2e show --help")
+    console = plain_console()
+    recorded = [read_journal(path) for path in paths]
+    for path, one in zip(paths, recorded, strict=True):
+        console.print(_journal_table(path, one))
+        console.print()
+    for path, one in zip(paths[1:], recorded[1:], strict=True):
+        console.print(_comparison(paths[0], recorded[0], path, one), soft_wrap=True)
+    return 0
+
+
+def _journal_table(path: Path, recorded: Recorded) -> Table:
+    settings, evaluations = saved.settings_of(path, recorded), recorded.evaluations
+    good = [one for one in evaluations if one.reason is None]
+    best = min(good, key=lambda one: one.value, default=None)
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_row("saved search", os.fspath(path))
+    table.add_row("method", f"{settings.get('method')}, {recorded.header['dimension']} dimensions")
+    table.add_row("evaluations", f"{len(evaluations)}; begun with a budget of {recorded.header.get('budget')}")
+    table.add_row("best value", "-" if best is None else f"{best.value:.10g}")
+    table.add_row("at x", "-" if best is None else np.array2string(best.x, precision=6, threshold=12))
+    failed = [one for one in evaluations if one.reason is not None]
+    if failed:
+        table.add_row("failed", f"{len(failed)}, first: {failed[0].reason}")
+    if len(recorded.segments) > 1:
+        times = len(recorded.segments) - 1
+        table.add_row("note", f"begun anew {times} times, where it could not be replayed to the bit")
+    made = ", ".join(f"{name} {version}" for name, version in recorded.header.get("environment", {}).items())
+    table.add_row("made with", made)
+    return table
+
+
+def _comparison(first: Path, one: Recorded, second: Path, other: Recorded) -> str:
+    """Whether two runs with the same seed may be expected to be the same."""
+    ours, theirs = saved.settings_of(first, one), saved.settings_of(second, other)
+    settings = sorted(name for name in {*ours, *theirs} if ours.get(name) != theirs.get(name))
+    changed = differences(one.header.get("environment", {}), other.header.get("environment", {}))
+    points = [[e.x.tobytes() for e in r.evaluations] for r in (one, other)]
+    common = min(len(points[0]), len(points[1]))
+    same = next((i for i in range(common) if points[0][i] != points[1][i]), common)
+    agree = f"their first {same} points are the same" if same else "they have no point in common from the start"
+    if settings:
+        return f"{first} and {second} are different searches ({', '.join(settings)}); {agree}"
+    if changed:
+        return f"{first} and {second} cannot be compared to the bit ({'; '.join(changed)}); {agree}"
+    return f"{first} and {second} are the same search made with the same versions and linear algebra; {agree}"

@@ -1,0 +1,1 @@
+"""What everything else stands on: boxes, problems, the meter, searches, files. Needs numpy and scipy only."""

@@ -1,0 +1,76 @@
+"""The contract of what runs a search on the host batch by batch, and the loop that does it."""
+
+import dataclasses
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from l2e.core.evaluator import Evaluator
+
+
+class Assessment(NamedTuple):
+    """A method's own assessment of its run: a confidence and the reasons for doubt."""
+
+    confidence: float
+    warnings: tuple[str, ...]
+
+
+class Span(NamedTuple):
+    """Evaluations that one part of a method spent: who, from and up to which evaluation, and why it ended."""
+
+    part: str
+    begin: int
+    end: int
+    reason: str
+
+
+@dataclasses.dataclass
+class Account:
+    """What a method writes down about its run while it searches."""
+
+    notes: set[str] = dataclasses.field(default_factory=set)
+    """Words for what it saw of the function."""
+    spans: list[Span] = dataclasses.field(default_factory=list)
+    """Who had which evaluations, in order."""
+
+
+class AbstractSearch(ABC):
+    """A search between two batches: it holds the points to evaluate next, none once it has converged."""
+
+    _points: np.ndarray
+
+    @abstractmethod
+    def tell(self, values: np.ndarray) -> None:
+        """Give the values of the batch, `+inf` for failed ones; a shorter vector counts as `+inf` at its end."""
+
+    def ask(self) -> np.ndarray:
+        """The batch to evaluate, shape (n, d); the same until `tell`; empty once converged."""
+        return self._points.copy()
+
+    @property
+    def converged(self) -> bool:
+        """Whether nothing more is to be expected."""
+        return len(self._points) == 0
+
+    @property
+    def account(self) -> Account:
+        """What the method wrote down about its run; nothing unless it keeps an account."""
+        return Account()
+
+    def assess(self) -> Assessment | None:
+        """The method's assessment of the run so far, or None if it makes none."""
+        return None
+
+
+def padded(values: np.ndarray, size: int) -> np.ndarray:
+    """The values of a batch of this size, `+inf` where they are missing at its end."""
+    given = np.asarray(values, dtype=np.float64)
+    return given if len(given) == size else np.append(given, np.full(size - len(given), np.inf))
+
+
+def run(search: AbstractSearch, evaluate: Evaluator) -> str:
+    """Ask, evaluate and tell until the search has converged, and say so, or the evaluator raises `StopSearch`."""
+    while not search.converged:
+        search.tell(evaluate(search.ask()[: max(evaluate.remaining, 1)]))
+    return "the method expects no further improvement"

@@ -1,0 +1,75 @@
+"""Problems that JAX can trace: jitted, vmapped and differentiated as a whole."""
+
+import functools
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import equinox as eqx
+import jax
+import numpy as np
+
+from l2e.core.box import Box
+from l2e.core.problem import AbstractProblem, as_batch
+from l2e.core.traced import pack, runtime
+from l2e.core.traced.types import Key, Points, Values
+
+
+class AbstractTraceableProblem(eqx.Module, AbstractProblem):
+    """A pure JAX problem: `evaluate` may be jitted, vmapped and differentiated, in the dtype of the points."""
+
+    space: eqx.AbstractVar[Box]
+
+    @abstractmethod
+    def evaluate(self, points: Points, key: Key | None = None) -> Values:
+        """Values of n points, shape (n, d) -> (n,); stochastic problems use the key, others ignore it."""
+
+    def __call__(self, points: Any) -> Any:
+        batch, single = as_batch(points, self.dimension)
+        arrays, static = pack.split(self)
+        rows = _rounded(len(batch))
+        padded = batch if rows == len(batch) else np.concatenate([batch, np.repeat(batch[-1:], rows - len(batch), 0)])
+        with runtime.float64():
+            values = np.asarray(_evaluate(static, arrays, padded))[: len(batch)]
+        return float(values[0]) if single else values
+
+
+def _rounded(rows: int) -> int:
+    """The number of rows rounded up to four significant bits, so that few shapes are compiled, whatever sizes come.
+
+    A shrinking population asks for hundreds of sizes; each would be a program of its own.
+    """
+    step = 1 << max(rows.bit_length() - 4, 0)
+    return -(-rows // step) * step
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _evaluate(static: pack.Static, arrays: list[Any], points: Points) -> Values:
+    return pack.join(arrays, static).evaluate(points)
+
+
+class JAXFunction(AbstractTraceableProblem):
+    """A user's JAX function of one point as a traceable problem.
+
+    ```python
+    problem = l2e.JAXFunction(lambda x: jnp.sum(x**2), l2e.box([(-5, 5)] * 3))
+    ```
+    """
+
+    function: Callable[[Any], Any] = eqx.field(static=True)
+    space: Box
+
+    def __init__(self, function: Callable[[Any], Any], space: Box):
+        self.function = function
+        self.space = space
+
+    def evaluate(self, points: Points, key: Key | None = None) -> Values:
+        return jax.vmap(self.function)(points)
+
+
+P = TypeVar("P", bound=AbstractTraceableProblem)
+
+
+def stack(problems: Sequence[P]) -> P:
+    """Stack problems of one structure (say instances of one function) along a new leading axis, for `jax.vmap`."""
+    return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *problems)

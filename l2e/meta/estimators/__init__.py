@@ -1,0 +1,1 @@
+"""Gradient estimators of meta-training: back-propagation, evolution strategies, policy gradients."""

@@ -1,0 +1,1 @@
+"""Training of the default method's gate."""

@@ -1,1 +1,0 @@
-"""Native optimizers, one file per algorithm."""

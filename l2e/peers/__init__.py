@@ -1,1 +1,0 @@
-"""Learned optimizers that the paper compares with, written from their descriptions and trained here."""

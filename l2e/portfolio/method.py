@@ -1,0 +1,79 @@
+"""The default method: the router's search on any box."""
+
+import dataclasses
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+
+from l2e.core.box import Box
+from l2e.core.program import AbstractProgram
+from l2e.core.search import Account, Assessment
+from l2e.portfolio.confidence import assess
+from l2e.portfolio.gate import Gate, GateWeights, checked
+from l2e.portfolio.policy import Policy
+from l2e.portfolio.router import Router, sample
+from l2e.portfolio.run import HALF, WIDTH, Run, Steps
+from l2e.portfolio.threads import one_thread
+from l2e.portfolio.weights import shipped_gate
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Portfolio(AbstractProgram):
+    """Quasi-Newton, a surrogate-guided evolution strategy and global experts under one router, told the budget.
+
+    The box is mapped onto a cube, so scaling the bounds does not change the search. Whatever values it is told, finite
+    or not, it asks for points of the box until the budget is used: a part that fails hands over to another.
+
+    **Arguments:** `gate`: weights of the trained gate that may end quasi-Newton, None for no gate (`Portfolio.trained`
+    has the shipped ones); `policy`: all decisions as numbers, and parts that are left out.
+    """
+
+    gate: GateWeights | None = None
+    policy: Policy = dataclasses.field(default_factory=Policy)
+
+    def __post_init__(self) -> None:
+        if self.gate is not None:
+            checked(self.gate)
+
+    @classmethod
+    def trained(cls, policy: Policy | None = None) -> "Portfolio":
+        """With the gate inside the package: the method `auto`."""
+        return cls(shipped_gate(), policy or Policy())
+
+    def batches(
+        self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account
+    ) -> Generator[np.ndarray, np.ndarray, None]:
+        lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
+        width = upper - lower
+        first = np.zeros(len(lower))
+        if start is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                first = np.where(width > 0, np.clip((start - lower) / width, 0, 1) * 2 * HALF - HALF, 0.0)
+        run = Run(len(lower), budget, np.random.default_rng(seed), self.policy, account)
+        search = Router(self._gate(len(lower), budget)).search(run, first)
+        values: Any = None
+        while True:
+            with one_thread(), np.errstate(all="ignore"):  # failed evaluations are infinities
+                try:
+                    points = search.send(values)
+                except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
+                    run.fail("router", error)
+                    search = _samples(run)
+                    points = next(search)
+                inside = np.clip(lower + (points + HALF) / WIDTH * width, lower, upper)
+            values = yield inside
+
+    def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment:
+        return assess(space.dimension, budget, values, account.notes)
+
+    def _gate(self, dimension: int, budget: int) -> Gate | None:
+        """The gate where it was trained to be asked."""
+        low, high = (per_dimension * dimension for per_dimension in self.policy.gate_budgets)
+        trained = low < budget <= high and dimension <= self.policy.gate_up_to
+        return Gate(self.gate) if self.gate is not None and trained and self.policy.has("gate") else None
+
+
+def _samples(run: Run) -> Steps:
+    while True:
+        yield from run.spend("sampling", sample(run))

@@ -1,0 +1,84 @@
+"""Decides which expert spends the next evaluations."""
+
+import dataclasses
+
+import numpy as np
+
+from l2e.core.cma_defaults import default_population
+from l2e.portfolio.gate import AsksToLeave
+from l2e.portfolio.reasons import Reason
+from l2e.portfolio.run import HALF, Run, Steps
+from l2e.portfolio.searches import Nothing
+from l2e.portfolio.stages import (
+    Axes,
+    Cube,
+    Evolve,
+    FirstLine,
+    FirstPoint,
+    Handover,
+    LastStarts,
+    Newton,
+    OtherStarts,
+    PatientNewton,
+    Scout,
+    Seen,
+    Stage,
+    WavyAxes,
+)
+from l2e.portfolio.starts import Starts
+
+STAGES: tuple[Stage, ...] = (
+    FirstPoint(),
+    FirstLine(),
+    WavyAxes(),
+    Scout(),
+    Newton(),
+    Axes(),
+    PatientNewton(),
+    OtherStarts(),
+    Handover(),
+    Evolve(),
+    Cube(),
+    LastStarts(),
+)
+"""The order of a search; each stage knows when it is due."""
+
+LAST: Stage = Cube()
+"""Repeated until the budget is used."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Router:
+    """Runs the stages of one search in order; `search` is the generator that does it.
+
+    **Arguments:** `gate`: may end quasi-Newton; None for no gate.
+    """
+
+    gate: AsksToLeave | None = None
+
+    def search(self, run: Run, start: np.ndarray) -> Steps:
+        """Spend the whole budget, whatever the values; it never ends by itself and never raises."""
+        seen = Seen(run, start, self.gate, Starts(run.dimension))
+        for stage in STAGES:
+            yield from guarded(stage, seen)
+        while True:
+            before = run.used
+            yield from guarded(LAST, seen)
+            if run.used == before:
+                yield from run.spend("sampling", sample(run))
+
+
+def guarded(stage: Stage, seen: Seen) -> Nothing:
+    """Run a stage if it is due; if one of its experts fails, that is written down and the next stage has its turn."""
+    try:
+        if stage.due(seen):
+            yield from stage.play(seen)
+    except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
+        seen.run.fail(stage.name, error)
+
+
+def sample(run: Run) -> Steps:
+    """A population of uniform random points: what is left when all else fails."""
+    points = run.rng.uniform(-HALF, HALF, (default_population(run.dimension), run.dimension))
+    yield from run.evaluate(points)
+    return Reason.DONE

@@ -1,0 +1,330 @@
+"""The stages of a search: what is done, and when. The router runs them in order.
+
+1. Quasi-Newton from the start, as long as it is sound, not slow, and the learned gate says go on; with little to spend
+   from where a few generations of an evolutionary search arrive.
+2. Where a probe says separable: coordinate-wise search, then quasi-Newton again; before all else if there is little to
+   spend and the function is wavy. At a smooth minimum: other starts.
+3. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
+   that it converged and is wrong; then over the whole cube.
+4. More of the cube: with much to spend a population told what is left, L-SHADE where pairs of coordinates hardly
+   interact, else a shrinking evolution strategy, and other starts again after it; with less, evolutionary searches with
+   a model from anywhere; with little left, a local search around the best.
+"""
+
+import dataclasses
+import math
+from collections.abc import Generator
+from typing import Protocol
+
+import numpy as np
+
+from l2e.portfolio.evolution import Evolution
+from l2e.portfolio.gate import AsksToLeave
+from l2e.portfolio.handover import distribution
+from l2e.portfolio.lshade import LShade
+from l2e.portfolio.newton import QuasiNewton
+from l2e.portfolio.policy import CROSS_TERMS_UP_TO
+from l2e.portfolio.probes import NO_LINE, Line, look_along_line, pair_interactions, ruggedness
+from l2e.portfolio.reasons import NO_GRADIENT, Reason
+from l2e.portfolio.run import HALF, WIDTH, Expert, Run, finish
+from l2e.portfolio.searches import (
+    Finished,
+    Nothing,
+    descend,
+    evolution,
+    evolve,
+    polish,
+    search_coordinates,
+    search_elsewhere,
+)
+from l2e.portfolio.shrinking import Shrinking
+from l2e.portfolio.starts import Starts
+
+SAME_PLACE = 1e-4
+"""The best point is where quasi-Newton stands if no coordinate differs by more: it may be one of its differences."""
+
+LEAST_INTERACTION = 1e-6
+"""Added to interactions before their logarithm is taken."""
+
+
+@dataclasses.dataclass
+class Seen:
+    """What the stages of one search know and tell each other."""
+
+    run: Run
+    start: np.ndarray
+    gate: AsksToLeave | None
+    starts: Starts
+    value: float = math.inf
+    """At the start."""
+    line: Line = NO_LINE
+    along_axes: bool = False
+    """The coordinates were searched before quasi-Newton."""
+    scout: Evolution | None = None
+    newton: QuasiNewton | None = None
+    reason: Reason = Reason.NOT_TRIED
+    """Why quasi-Newton stopped, or why it was not tried."""
+
+    @property
+    def newton_is_best(self) -> bool:
+        """Whether the best point is where quasi-Newton stands, whoever found it."""
+        return self.newton is not None and bool(np.abs(self.run.best_x - self.newton.x).max() <= SAME_PLACE)
+
+
+class Stage(Protocol):
+    """One stage of the order."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the trace, should it fail."""
+        ...
+
+    def due(self, seen: Seen) -> bool:
+        """Whether it is its turn."""
+        ...
+
+    def play(self, seen: Seen) -> Nothing:
+        """Spend evaluations, and write into `seen` what later stages need."""
+        ...
+
+
+class FirstPoint:
+    """Evaluate the start."""
+
+    name = "start"
+
+    def due(self, seen: Seen) -> bool:
+        return True
+
+    def play(self, seen: Seen) -> Nothing:
+        values = yield from seen.run.spend("start", seen.run.evaluate(seen.start), lambda values: Reason.DONE)
+        seen.value = float(values[0])
+
+
+class FirstLine:
+    """Look along a line through the start; where the function is rugged there, quasi-Newton is not tried."""
+
+    name = "line"
+
+    def due(self, seen: Seen) -> bool:
+        run, policy = seen.run, seen.run.policy
+        return policy.has("newton") and run.budget >= policy.line_from * run.dimension
+
+    def play(self, seen: Seen) -> Nothing:
+        look = look_along_line(seen.run, seen.start)
+        seen.line = yield from seen.run.spend("line", look, lambda line: f"{line.turns} turns")
+        if seen.line.turns > seen.run.policy.rugged_turns:
+            seen.reason = Reason.RUGGED
+
+
+class WavyAxes:
+    """With little to spend on a wavy function: search along the coordinates first, if it is separable."""
+
+    name = "coordinates"
+
+    def due(self, seen: Seen) -> bool:
+        run, policy = seen.run, seen.run.policy
+        poor = run.budget < policy.wavy_below * run.dimension
+        wavy = seen.line.turns >= policy.wavy_turns
+        return policy.has("coordinates") and poor and wavy and run.has_left(policy.wavy_room)
+
+    def play(self, seen: Seen) -> Nothing:
+        seen.along_axes = True
+        yield from search_coordinates(seen.run)
+
+
+class Scout:
+    """With little to spend: a few generations of an evolutionary search, from whose best point quasi-Newton begins."""
+
+    name = "scout"
+
+    def due(self, seen: Seen) -> bool:
+        run, policy = seen.run, seen.run.policy
+        low, high = (per_dimension * run.dimension for per_dimension in policy.scout_budgets)
+        wanted = policy.has("scout") and run.dimension <= CROSS_TERMS_UP_TO and low <= run.budget <= high
+        return wanted and newton_is_due(seen)
+
+    def play(self, seen: Seen) -> Nothing:
+        seen.scout = evolution(seen.run, seen.start, seen.run.policy.first_step * WIDTH, record=seen.run.best_f)
+        yield from seen.run.spend("scout", self._look_around(seen, seen.scout))
+
+    def _look_around(self, seen: Seen, search: Evolution) -> Finished:
+        run, policy = seen.run, seen.run.policy
+        limit = run.used + policy.scout_for * run.dimension
+        yield from finish(search, run, run.used + policy.scout_at_least * run.dimension)
+        if run.best_f < seen.value:  # else the start is a good one
+            yield from finish(search, run, limit)
+        return Reason.LIMIT
+
+
+class Newton:
+    """Quasi-Newton, from the start or from where the scout arrived."""
+
+    name = "newton"
+
+    def due(self, seen: Seen) -> bool:
+        return newton_is_due(seen)
+
+    def play(self, seen: Seen) -> Nothing:
+        run = seen.run
+        scouted = seen.scout is not None
+        seen.newton = QuasiNewton(run.best_x, run.best_f) if scouted else QuasiNewton(seen.start, seen.value)
+        yield from follow(seen, seen.newton, patience=1.0)
+
+
+class Axes:
+    """Search along the coordinates, if the function is separable."""
+
+    name = "coordinates"
+
+    def due(self, seen: Seen) -> bool:
+        run, policy = seen.run, seen.run.policy
+        return policy.has("coordinates") and not seen.along_axes and run.has_left(policy.coordinates_room)
+
+    def play(self, seen: Seen) -> Nothing:
+        yield from search_coordinates(seen.run)
+
+
+class PatientNewton:
+    """Quasi-Newton again where it was slow, if the evolutionary search would be slower still."""
+
+    name = "newton"
+
+    def due(self, seen: Seen) -> bool:
+        return seen.reason is Reason.SLOW and seen.run.dimension > CROSS_TERMS_UP_TO and seen.newton_is_best
+
+    def play(self, seen: Seen) -> Nothing:
+        assert seen.newton is not None
+        yield from follow(seen, seen.newton, seen.run.policy.patience)
+
+
+class OtherStarts:
+    """At a smooth minimum: quasi-Newton from other starts."""
+
+    name = "other starts"
+
+    def due(self, seen: Seen) -> bool:
+        policy = seen.run.policy
+        least = policy.other_starts_least * seen.run.dimension
+        return seen.reason is Reason.CONVERGED and policy.has("global") and self._allowed(seen) >= least
+
+    def play(self, seen: Seen) -> Nothing:
+        seen.newton = yield from search_elsewhere(
+            seen.run, seen.starts, seen.newton, seen.run.used + self._allowed(seen)
+        )
+
+    def _allowed(self, seen: Seen) -> float:
+        policy = seen.run.policy
+        return (policy.other_starts_rich if seen.run.rich else policy.other_starts) * seen.run.remaining
+
+
+class Handover:
+    """An evolutionary search with the point and metric of a quasi-Newton that was slow, stuck, or maybe wrong."""
+
+    name = "handover"
+
+    def due(self, seen: Seen) -> bool:
+        return seen.reason in (Reason.SLOW, Reason.STUCK, Reason.CONVERGED) and seen.newton_is_best
+
+    def play(self, seen: Seen) -> Nothing:
+        run, newton = seen.run, seen.newton
+        assert newton is not None
+        known = distribution(newton, run.policy)
+        if known is None:
+            return
+        sigma, factor = known
+        search = evolution(run, newton.x, sigma, record=run.best_f, factor=factor)
+        slow = seen.reason is Reason.SLOW and not run.rich
+        doubt = math.inf if seen.reason is not Reason.CONVERGED else run.policy.handover_doubt * run.dimension
+        yield from run.spend("handover", evolve(run, search) if slow else polish(run, search, newton, doubt))
+
+
+class Evolve:
+    """The evolutionary search: over the whole cube if there are several minima, resumed from the scout if quasi-Newton
+    found no gradient, else around the best point.
+    """
+
+    name = "evolution"
+
+    def due(self, seen: Seen) -> bool:
+        return True
+
+    def play(self, seen: Seen) -> Nothing:
+        run, policy = seen.run, seen.run.policy
+        search = self._search(seen)
+        if policy.has("global") and run.rich and run.has_left(policy.ruggedness_room):
+            turns = yield from run.spend("ruggedness", ruggedness(run), lambda turns: f"{turns:.1f} turns per line")
+            if turns > policy.ruggedness_above:
+                most = min(policy.rugged_share * run.remaining, policy.rugged_most * run.dimension)
+                yield from run.spend("evolution", finish(search, run, run.used + most))
+                return
+        yield from run.spend("evolution", evolve(run, search))
+
+    def _search(self, seen: Seen) -> Evolution:
+        run, sigma = seen.run, seen.run.policy.first_step * WIDTH
+        if seen.reason in (Reason.RUGGED, Reason.CONVERGED):
+            run.forget()  # a minimum among several: look at the whole with fresh eyes
+            return evolution(run, seen.start, sigma)
+        if seen.scout is not None and seen.reason in NO_GRADIENT:
+            return seen.scout
+        # also after a search with quasi-Newton's metric, which may have been the wrong one
+        return evolution(run, run.best_x, sigma, record=run.best_f)
+
+
+class Cube:
+    """One more search over the cube, or a local one when little is left."""
+
+    name = "cube"
+
+    def due(self, seen: Seen) -> bool:
+        return True
+
+    def play(self, seen: Seen) -> Nothing:
+        run, policy = seen.run, seen.run.policy
+        if policy.has("global") and run.rich and run.has_left(policy.population_room):
+            yield from self._population(run)
+        elif policy.has("global") and run.remaining <= policy.kept_back * run.dimension:
+            search = evolution(run, run.best_x, policy.last_step * WIDTH, record=run.best_f)
+            yield from run.spend("around the best", finish(search, run))
+        else:
+            run.forget()
+            anywhere = run.rng.uniform(-HALF, HALF, run.dimension)
+            search = evolution(run, anywhere, policy.restart_step * WIDTH, populations=policy.restart_population)
+            yield from run.spend("evolution", finish(search, run))
+
+    def _population(self, run: Run) -> Nothing:
+        weak = yield from run.spend("interactions", self._weak(run), lambda weak: "weak" if weak else "strong")
+        if weak:
+            expert: Expert = LShade(run.dimension, run.remaining, run.best_x, run.best_f)
+        else:
+            expert = Shrinking(run.dimension, run.remaining, run.rng)
+        yield from run.spend("L-SHADE" if weak else "shrinking", finish(expert, run))
+
+    def _weak(self, run: Run) -> Generator[np.ndarray, np.ndarray, bool]:
+        interactions = yield from pair_interactions(run)
+        return float(np.mean(np.log10(interactions + LEAST_INTERACTION))) < run.policy.weak_interaction
+
+
+class LastStarts:
+    """With much to spend and several smooth minima: what a population left goes to other starts again."""
+
+    name = "other starts"
+
+    def due(self, seen: Seen) -> bool:
+        return seen.reason is Reason.CONVERGED and seen.run.policy.has("global") and seen.run.rich
+
+    def play(self, seen: Seen) -> Nothing:
+        run = seen.run
+        yield from search_elsewhere(run, seen.starts, None, run.budget - run.policy.kept_back * run.dimension)
+
+
+def newton_is_due(seen: Seen) -> bool:
+    """Whether quasi-Newton is tried at all."""
+    return seen.run.policy.has("newton") and seen.reason is not Reason.RUGGED and bool(np.isfinite(seen.value))
+
+
+def follow(seen: Seen, newton: QuasiNewton, patience: float) -> Nothing:
+    """Quasi-Newton to its end, whose reason is noted."""
+    seen.reason = Reason.FAILED  # unless it comes to its end
+    seen.reason = yield from seen.run.spend("newton", descend(seen.run, newton, seen.gate, seen.line, patience))
+    seen.run.notes.add(str(seen.reason))

@@ -1,0 +1,1 @@
+"""The paper's BBOB-surrogate-10D, and networks fitted to its functions."""

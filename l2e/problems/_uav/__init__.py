@@ -1,0 +1,1 @@
+"""Path planning for a drone: terrains, what a path over them costs, and the problems made of both."""

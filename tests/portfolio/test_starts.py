@@ -1,0 +1,76 @@
+import numpy as np
+from helpers.searching import drive, fresh_run, rotation, searched
+
+from l2e.portfolio.policy import Policy
+from l2e.portfolio.router import Router
+from l2e.portfolio.starts import Starts
+
+D = 5
+POLICY = Policy()
+DRAWN, KEPT = POLICY.starts_drawn, POLICY.starts_kept
+
+
+def taken(function, count, dimension=D):
+    """This many starts, with what was drawn for them."""
+    run, starts, drawn = fresh_run(dimension, 10**6), Starts(dimension), []
+
+    def watched(x):
+        drawn.append((function(x), tuple(x)))
+        return drawn[-1][0]
+
+    def program():
+        for _ in range(count):
+            found.append((yield from starts.take(run)))
+
+    found: list[tuple[np.ndarray, float]] = []
+    drive(program(), watched, 10**6)
+    return found, drawn, starts
+
+
+def test_a_start_is_the_best_point_drawn_so_far_that_no_search_began_from():
+    found, drawn, _ = taken(lambda x: float(np.sin(3 * x).sum()), 6)
+    assert len(drawn) == 6 * DRAWN * D
+    left = []
+    for number, (x, value) in enumerate(found):
+        left = sorted([*left, *drawn[number * DRAWN * D : (number + 1) * DRAWN * D]])
+        assert (value, tuple(x)) == left.pop(0)
+
+
+def test_failed_evaluations_are_begun_from_last_and_few_points_are_kept():
+    found, _, starts = taken(lambda x: float(x[0]) if x[0] > 0 else np.nan, 8, dimension=40)
+    assert all(np.isfinite(value) for _, value in found)
+    assert starts._points.shape == (KEPT, 40)
+    found, _, _ = taken(lambda x: np.nan, 2)
+    assert [value for _, value in found] == [np.inf, np.inf]
+
+
+def wells(x):
+    """A wide well at the start and narrower and deeper ones elsewhere, none of them separable."""
+    y = rotation(len(x)) @ np.asarray(x)
+    places = np.asarray([[0.0] * D, [3, -3, 3, -3, 3], [-3, 3, 2, 3, -3]])
+    q = ((y - places) ** 2).sum(axis=1) * (1 + np.arange(3)) / 30
+    return float((-np.exp(-q) * (1 + np.arange(3))).sum())
+
+
+def traced(budget):
+    """The spans of a search on wells."""
+    _, run = searched(Router(), wells, np.full(D, 0.1), budget)
+    return run.account.spans, run
+
+
+def test_with_much_to_spend_other_starts_are_tried_before_a_population_and_after_it():
+    trace, run = traced(1000 * D)
+    parts = [span.part for span in trace]
+    population = parts.index("shrinking")
+    assert parts[:population].count("starts") > 5
+    assert parts[population + 1 :].count("starts") >= 2
+    last = [span for span in trace if span.part == "starts"][-1]
+    assert last.begin <= run.budget - POLICY.kept_back * D
+    assert run.remaining < 3 * D
+    assert run.best_f < -2.9  # the deepest
+
+
+def test_with_little_left_no_other_start_is_tried():
+    few = round(POLICY.other_starts_least / POLICY.other_starts)
+    assert "starts" not in {span.part for span in traced(few * D)[0]}
+    assert "starts" in {span.part for span in traced(4 * few * D)[0]}
