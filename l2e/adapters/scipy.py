@@ -1,4 +1,4 @@
-"""scipy.optimize's global searchers, and SLSQP restarted at random points, in the unit cube."""
+"""scipy.optimize's global searchers, and SLSQP and COBYQA restarted at random points, in the unit cube."""
 
 import contextlib
 import dataclasses
@@ -119,3 +119,45 @@ class ScipySLSQP(AbstractAdapter):
                     )
                 meter.check()
                 begin = rng.uniform(size=meter.dimension)
+
+
+@dataclasses.dataclass(frozen=True)
+class ScipyCOBYQA(AbstractAdapter):
+    """A trust region with quadratic models of 2 d + 1 points (`scipy.optimize.minimize`, Ragonneau 2022), restarted.
+
+    The first run starts at `start` or at the centre of the box, the following ones at uniformly random points, until
+    the evaluator refuses, one point at a time, all inside the box. Failed evaluations are told as worse than all values
+    so far; before any success it begins again elsewhere. COBYQA moves a start that lies nearer to a face than its first
+    radius; one that the user named is evaluated before. Its own cost grows with the cube of the dimension.
+
+    **Arguments:** `first_radius`, `final_radius`: of the trust region, as shares of the box's width.
+    """
+
+    first_radius: float = 0.2
+    final_radius: float = 1e-8
+
+    def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
+        meter = UnitMeter(evaluate, space)
+        rng = np.random.default_rng(seed)
+        options: dict[str, Any] = {
+            "initial_tr_radius": self.first_radius,
+            "final_tr_radius": self.final_radius,
+            "maxiter": ENDLESS,
+            "maxfev": ENDLESS,
+        }
+        begin = np.full(meter.dimension, 0.5) if start is None else meter.to_unit(start)
+        if start is not None and self._moves(begin):
+            meter(begin)
+        with quiet("scipy"):
+            while True:
+                with contextlib.suppress(NothingFiniteError):
+                    minimize(
+                        meter.finite, begin, method="COBYQA", bounds=[(0.0, 1.0)] * meter.dimension, options=options
+                    )
+                meter.check()
+                begin = rng.uniform(size=meter.dimension)
+
+    def _moves(self, begin: np.ndarray) -> bool:
+        """Whether COBYQA would begin somewhere else."""
+        room = np.minimum(begin, 1 - begin)
+        return bool(((room > 0) & (room < self.first_radius)).any())
