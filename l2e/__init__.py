@@ -1,7 +1,7 @@
 """Learned evolutionary optimization: minimise black-box functions, meta-train optimizers, compare them honestly.
 
-`minimize`, `Optimizer` and the default method need numpy and scipy only. What needs JAX (`problems`, `load`, `unroll`,
-`JAXFunction`, the native algorithms) is imported when it is first used: `pip install 'l2e[jax]'`.
+`minimize`, `Optimizer` and the default method need numpy and scipy only. What needs JAX (the suites in `problems`,
+`load`, `unroll`, `JAXFunction`, the native algorithms) is imported when it is first used: `pip install 'l2e[jax]'`.
 """
 
 import importlib
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from l2e.core.traced.problem import JAXFunction as JAXFunction
 
 WITH_JAX = {
-    "problems": "l2e.problems",
     "load": "l2e.api.models",
     "unroll": "l2e.core.traced.loop",
     "AbstractTraceableProblem": "l2e.core.traced.problem",
@@ -39,11 +38,13 @@ WITH_JAX = {
 
 
 def __getattr__(name: str) -> Any:
+    if name == "problems":
+        return importlib.import_module("l2e.problems")
     if name not in WITH_JAX:
         raise AttributeError(f"module 'l2e' has no attribute {name!r}")
     require("jax", "jax")
     module = importlib.import_module(WITH_JAX[name])
-    value = module if name == "problems" else getattr(module, name)
+    value = getattr(module, name)
     globals()[name] = value
     return value
 
@@ -51,4 +52,4 @@ def __getattr__(name: str) -> Any:
 def __dir__() -> list[str]:
     public = [name for name in globals() if not name.startswith("_")]
     hidden = {"importlib", "TYPE_CHECKING", "Any", "WITH_JAX", "require", "api", "core"}
-    return sorted({*public, *WITH_JAX, "__version__"} - hidden)
+    return sorted({*public, *WITH_JAX, "problems", "__version__"} - hidden)

@@ -44,34 +44,43 @@ class Portfolio(AbstractProgram):
     def batches(
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account
     ) -> Generator[np.ndarray, np.ndarray, None]:
-        lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
-        width = upper - lower
-        first = np.zeros(len(lower))
-        if start is not None:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                first = np.where(width > 0, np.clip((start - lower) / width, 0, 1) * 2 * HALF - HALF, 0.0)
-        run = Run(len(lower), budget, np.random.default_rng(seed), self.policy, account)
-        search = Router(self._gate(len(lower), budget)).search(run, first)
-        values: Any = None
-        while True:
-            with one_thread(), np.errstate(all="ignore"):  # failed evaluations are infinities
-                try:
-                    points = search.send(values)
-                except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
-                    run.fail("router", error)
-                    search = _samples(run)
-                    points = next(search)
-                inside = np.clip(lower + (points + HALF) / WIDTH * width, lower, upper)
-            values = yield inside
+        run = Run(space.dimension, budget, np.random.default_rng(seed), self.policy, account)
+        first = np.zeros(space.dimension) if start is None else to_cube(start, space)
+        yield from drive(run, Router(self.gate_for(space.dimension, budget)).search(run, first), space)
 
     def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment:
         return assess(space.dimension, budget, values, account.notes)
 
-    def _gate(self, dimension: int, budget: int) -> Gate | None:
+    def gate_for(self, dimension: int, budget: int) -> Gate | None:
         """The gate where it was trained to be asked."""
         low, high = (per_dimension * dimension for per_dimension in self.policy.gate_budgets)
         trained = low < budget <= high and dimension <= self.policy.gate_up_to
         return Gate(self.gate) if self.gate is not None and trained and self.policy.has("gate") else None
+
+
+def drive(run: Run, search: Steps, space: Box) -> Generator[np.ndarray, np.ndarray, None]:
+    """Have the points of a search in the working cube evaluated on the box; a search that fails is replaced."""
+    lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
+    width = upper - lower
+    values: Any = None
+    while True:
+        with one_thread(), np.errstate(all="ignore"):  # failed evaluations are infinities
+            try:
+                points = search.send(values)
+            except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
+                run.fail("router", error)
+                search = _samples(run)
+                points = next(search)
+            inside = np.clip(lower + (points + HALF) / WIDTH * width, lower, upper)
+        values = yield inside
+
+
+def to_cube(point: np.ndarray, space: Box) -> np.ndarray:
+    """A point of the box in the working cube; the middle of coordinates without width."""
+    lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
+    width = upper - lower
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(width > 0, np.clip((point - lower) / width, 0, 1) * 2 * HALF - HALF, 0.0)
 
 
 def _samples(run: Run) -> Steps:

@@ -82,6 +82,17 @@ Search: TypeAlias = Generator[np.ndarray, np.ndarray, Found | Reason]
 """A line search: what it found, or why nothing."""
 
 
+def star(x: np.ndarray, longer: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The points of forward differences at `x`, one per coordinate, their steps as numbers really differ, and as meant.
+
+    **Arguments:** `longer`: a factor of the steps.
+    """
+    h = STEP * np.maximum(1.0, np.abs(x)) * longer
+    forward = np.where(x + h <= HALF, h, -h)
+    points = x + np.diag(forward)
+    return points, np.diagonal(points) - x, forward
+
+
 class QuasiNewton:
     """Box-constrained quasi-Newton from a point whose value is known; call `step` until it returns a reason.
 
@@ -181,10 +192,7 @@ class QuasiNewton:
         return bool(((self.x >= HALF) & (g < 0) | (self.x <= -HALF) & (g > 0)).any())
 
     def _differences(self, run: Run) -> Batches:
-        h = STEP * np.maximum(1.0, np.abs(self.x)) * (CENTRAL if self._central else 1.0)
-        forward = np.where(self.x + h <= HALF, h, -h)
-        points = self.x + np.diag(forward)
-        steps = points[np.arange(len(h)), np.arange(len(h))] - self.x  # as the numbers really differ
+        points, steps, forward = star(self.x, CENTRAL if self._central else 1.0)
         if not self._central:
             values = yield from run.evaluate_aside(points)
             return (values - self.f) / steps

@@ -69,8 +69,16 @@ def check_messages() -> None:
     for method in ("cmaes", "de", "lshade", "pso", "random-search", "l2e-base-10d", "gleet", "evosax-les"):
         message = missing(functools.partial(l2e.minimize, bowl, bounds=BOUNDS, budget=20, method=method))
         assert "pip install 'l2e[" in message, f"{method}: {message}"
-    for name in ("problems", "load", "unroll", "JAXFunction"):
+    for name in ("load", "unroll", "JAXFunction"):
         assert PIP_LINE in missing(functools.partial(getattr, l2e, name)), name
+    assert PIP_LINE in missing(lambda: l2e.problems.bbob)
+
+
+def check_families() -> None:
+    """Families of problems are plain numpy."""
+    for make in l2e.problems.families.FAMILIES.values():
+        problem = make(0)
+        assert l2e.minimize(problem, budget=20, rng=0).nfev == 20
 
 
 def check_command_line() -> None:
@@ -93,7 +101,7 @@ def check_command_line() -> None:
 
 
 if __name__ == "__main__":
-    checks = [check_environment, check_minimize, check_messages, check_command_line]
+    checks = [check_environment, check_minimize, check_messages, check_families, check_command_line]
     for check in checks:
         check()
     assert not {"jax", "equinox"} & set(sys.modules)
