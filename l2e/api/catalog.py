@@ -136,6 +136,16 @@ def _cmaes(restarts: str) -> Callable[[int, int, int | None], Searcher]:
     return build
 
 
+def _linear_es(module: str, name: str) -> Callable[[int, int, int | None], Searcher]:
+    """An evolution strategy of linear cost, in a module of `l2e.algorithms.cmaes`."""
+
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        strategy = getattr(importlib.import_module(f"l2e.algorithms.cmaes.{module}"), name)
+        return strategy(size or strategy.default_population(dimension))
+
+    return build
+
+
 def _adapter(path: str, extra: str | None, summary: str, sized: bool = True, **fields: Any) -> Method:
     """A third-party searcher; `path` is module:Class inside `l2e.adapters`, `sized` if it takes a population size."""
     module_name, class_name = path.split(":")
@@ -204,6 +214,12 @@ METHODS: dict[str, Method] = {
     "cmaes": Method("CMA-ES, full covariance, active; one run, stops when converged", _cmaes("none")),
     "cmaes-ipop": Method("CMA-ES restarted with doubled population", _cmaes("ipop")),
     "cmaes-bipop": Method("CMA-ES restarted with large and small populations", _cmaes("bipop")),
+    "sep-cmaes": Method(
+        "CMA-ES with a diagonal covariance, of linear cost, restarted", _linear_es("separable", "SepCMAES")
+    ),
+    "lm-ma-es": Method(
+        "limited-memory matrix adaptation, of linear cost, restarted", _linear_es("limited_memory", "LMMAES")
+    ),
     "pycma": _pycma("none", "pycma's CMA-ES, one run"),
     "pycma-ipop": _pycma("ipop", "pycma's CMA-ES, IPOP restarts"),
     "pycma-bipop": _pycma("bipop", "pycma's CMA-ES, BIPOP restarts"),

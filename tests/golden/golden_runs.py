@@ -32,6 +32,8 @@ NATIVE = (
     "cmaes",
     "cmaes-ipop",
     "cmaes-bipop",
+    "sep-cmaes",
+    "lm-ma-es",
 )
 SHIFT = np.asarray([1.3, -0.7, 2.1, -1.9, 0.4])
 TURN = np.linalg.qr(np.random.default_rng(3).standard_normal((DIMENSION, DIMENSION)))[0]
