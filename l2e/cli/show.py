@@ -35,7 +35,8 @@ def methods() -> int:
     for kind, heading in GROUPS.items():
         chosen = {name: method for name, method in known.items() if method.kind == kind}
         extras = sorted({method.extra for method in chosen.values() if method.extra})
-        console.print(heading + (f" (pip install 'l2e[{extras[0]}]')" if extras else ""), soft_wrap=True)
+        free = "scipy's are always there; others: " if extras and any(not m.extra for m in chosen.values()) else ""
+        console.print(heading + (f" ({free}pip install 'l2e[{extras[0]}]')" if extras else ""), soft_wrap=True)
         table = Table(box=None, pad_edge=False, show_header=False)
         table.add_column(no_wrap=True, min_width=NAME_WIDTH)
         table.add_column()

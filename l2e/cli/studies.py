@@ -49,11 +49,11 @@ def ablate(path: Positional[Path], /, out: Path, progress: bool = True) -> int:
         out: Folder for the trainings, their scores, ablation.json and ablation.md.
         progress: Show progress bars.
     """
-    from l2e.core.traced import runtime
+    from l2e.core.traced.compilations import KEPT
     from l2e.report.ablation import ablate as run
 
-    runtime._keep_compilations()
-    return run(path, out, plain_console(), progress)
+    with KEPT:
+        return run(path, out, plain_console(), progress)
 
 
 def diagnose(

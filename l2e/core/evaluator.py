@@ -288,9 +288,12 @@ class Evaluator:
     def _apply(self, argument: np.ndarray) -> Any:
         if self._x64 is None and "jax" in sys.modules:  # imported since: what the user's process has by default
             self._x64 = bool(sys.modules["jax"].config.values["jax_enable_x64"])
-        if self._x64 == _x64_here():
-            return self._function(argument)
-        with sys.modules["jax"].enable_x64(self._x64):
+        with contextlib.ExitStack() as settings:
+            if self._x64 != _x64_here():
+                settings.enter_context(sys.modules["jax"].enable_x64(self._x64))
+            ours = sys.modules.get("l2e.core.traced.compilations")
+            if ours is not None and ours.KEPT.entered:  # what the user compiles is none of our cache's business
+                settings.enter_context(ours.KEPT.paused())
             return self._function(argument)
 
     def _patience(self) -> float:

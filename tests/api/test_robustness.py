@@ -229,7 +229,7 @@ def test_the_command_line_prints_brackets_as_they_are(capsys, monkeypatch) -> No
         return real(name, *rest)
 
     code, text = run(capsys, "methods")
-    assert "needs l2e[bench]" in text
+    assert "pip install 'l2e[bench]')" in text
     monkeypatch.setattr("l2e.core.errors.importlib.import_module", missing)
     code, text = run(capsys, "minimize", "--function", "bbob:f1:d2", "--method", "pycma")
     assert (code, "pip install 'l2e[bench]'" in text) == (2, True)

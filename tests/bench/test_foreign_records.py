@@ -192,7 +192,9 @@ def test_a_damaged_note_of_the_experiment_is_left_out_and_said(tmp_path, note) -
     assert remark.startswith("the note of the experiment is left out: ")
 
 
-@pytest.mark.parametrize("damage", [b"no gzip", gzip.compress(b"{}\n" * 1000)[:40], b""])
+@pytest.mark.parametrize(
+    "damage", [b"no gzip", gzip.compress(b"{}\n" * 1000, mtime=0)[:40], b""], ids=["no gzip", "cut off", "empty"]
+)
 def test_a_damaged_archive_is_an_error_that_names_it(tmp_path, damage) -> None:
     (tmp_path / PACKED).write_bytes(damage)
     if damage == b"":  # what gzip makes of nothing

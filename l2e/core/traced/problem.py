@@ -12,6 +12,7 @@ import numpy as np
 from l2e.core.box import Box
 from l2e.core.problem import AbstractProblem, as_batch
 from l2e.core.traced import pack, runtime
+from l2e.core.traced.compilations import Bounded
 from l2e.core.traced.types import Key, Points, Values
 
 
@@ -29,6 +30,7 @@ class AbstractTraceableProblem(eqx.Module, AbstractProblem):
         arrays, static = pack.split(self)
         rows = _rounded(len(batch))
         padded = batch if rows == len(batch) else np.concatenate([batch, np.repeat(batch[-1:], rows - len(batch), 0)])
+        PROBLEMS.use((static, padded.shape))
         with runtime.float64():
             values = np.asarray(_evaluate(static, arrays, padded))[: len(batch)]
         return float(values[0]) if single else values
@@ -46,6 +48,11 @@ def _rounded(rows: int) -> int:
 @functools.partial(jax.jit, static_argnums=0)
 def _evaluate(static: pack.Static, arrays: list[Any], points: Points) -> Values:
     return pack.join(arrays, static).evaluate(points)
+
+
+PROBLEMS = Bounded(most=200)
+"""Programs of problems, which are small."""
+PROBLEMS.register(_evaluate)
 
 
 class JAXFunction(AbstractTraceableProblem):

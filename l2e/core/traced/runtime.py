@@ -1,48 +1,15 @@
-"""How the library uses JAX: float64 without touching the user's setting, and compilations kept on disk."""
+"""How the library uses JAX: float64 without touching the user's setting, and programs of many small operations."""
 
 import contextlib
 import functools
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
-CACHE_VARIABLE = "L2E_CACHE_DIR"
-"""Environment variable: the folder of the compilation cache, or "off"."""
-
-
-def cache_folder() -> Path | None:
-    """The folder in which compilations are kept, or None when the user switched it off."""
-    chosen = os.environ.get(CACHE_VARIABLE, "")
-    if chosen.lower() == "off":
-        return None
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "l2e" / "xla"
-
-
-@functools.cache
-def _keep_compilations() -> None:
-    """Switch on JAX's persistent compilation cache, unless the user has chosen one or none."""
-    folder = cache_folder()
-    chosen = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
-    if folder is None or chosen is not None:
-        return
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return  # nowhere to keep them: compile each time
-    if not os.access(folder, os.W_OK):
-        return
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-
+from l2e.core.traced.compilations import KEPT, forked, refuse_after_fork
 
 PINNED: dict[str, tuple[Any, Any]] = {
     "jax_numpy_dtype_promotion": ("standard", lambda: jax.numpy_dtype_promotion("standard")),
@@ -54,21 +21,34 @@ PINNED: dict[str, tuple[Any, Any]] = {
 """Settings of JAX that users change, the values our code is written for, and contexts that set them."""
 
 
-def float64() -> contextlib.AbstractContextManager[Any]:
-    """A context in which JAX computes in float64 with the settings our code needs; the caller's are back afterwards."""
-    _keep_compilations()
-    other = [context for name, (value, context) in PINNED.items() if getattr(jax.config, name) != value]
-    if not other:
-        return jax.enable_x64(True)
-    stack = contextlib.ExitStack()
-    for context in other:
-        stack.enter_context(context())
-    stack.enter_context(jax.enable_x64(True))
-    return stack
+class float64:  # noqa: N801 - used as a function
+    """A context in which JAX computes in float64 with the settings our code needs, and compilations are kept on disk;
+    the caller's settings are back afterwards.
+    """
+
+    def __init__(self) -> None:
+        refuse_after_fork()
+        self._inner = self._x64 = jax.enable_x64(True)
+        other = [context for name, (value, context) in PINNED.items() if getattr(jax.config, name) != value]
+        if other:
+            self._inner = contextlib.ExitStack()
+            for context in other:
+                self._inner.enter_context(context())
+            self._inner.enter_context(self._x64)
+
+    def __enter__(self) -> None:
+        KEPT.__enter__()
+        self._inner.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._inner.__exit__(*error)
+        KEPT.__exit__()
 
 
 def refuse_tracing() -> None:
     """Raise an error that says what to do if JAX is tracing here."""
+    if forked():
+        return
     with float64():
         traced = isinstance(jnp.zeros(()), Tracer)
     if traced:
@@ -122,7 +102,12 @@ class small_jit:  # noqa: N801 - used as a decorator
         return eqx.filter_jit(self.function, **options)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.jitted(*arguments)
+        with KEPT:
+            return self.jitted(*arguments)
+
+    def clear_cache(self) -> None:
+        """Drop the programs compiled so far."""
+        self.jitted.clear_cache()
 
     def lower(self, *arguments: Any) -> Any:
         """As `jax.jit(...).lower`."""

@@ -11,6 +11,7 @@ from l2e.core.box import Box
 from l2e.core.search import AbstractSearch, padded
 from l2e.core.traced import pack, runtime
 from l2e.core.traced.algorithm import AbstractAlgorithm
+from l2e.core.traced.compilations import PROGRAMS, refuse_after_fork
 from l2e.core.traced.keys import as_key
 from l2e.core.traced.loop import next_batch
 from l2e.core.traced.types import Key
@@ -26,9 +27,11 @@ class AlgorithmSearch(AbstractSearch):
     """
 
     def __init__(self, algorithm: AbstractAlgorithm[Any], space: Box, key: Any, start: np.ndarray | None = None):
+        refuse_after_fork()
         runtime.refuse_tracing()
         self._fit(algorithm.sized(1))
         self._count = 0
+        PROGRAMS.use((self._static, space.dimension))
         with runtime.float64():
             state = _begin(self._static, self._arrays, space, as_key(key), start)
         self.restore(state)
@@ -94,3 +97,7 @@ def _advance(static: pack.Static, layout: pack.Static, arrays: Any, packed: Any,
     algorithm = pack.join(arrays, static)
     state = algorithm.tell(pack.unpack(packed, layout), values)
     return pack.pack(state), next_batch(algorithm, state)
+
+
+for _compiled in (_begin, _pack, _ask, _advance):
+    PROGRAMS.register(_compiled)
