@@ -16,8 +16,16 @@ from l2e.core.box import box as box
 from l2e.core.checkpoint import CheckpointError as CheckpointError
 from l2e.core.errors import require
 from l2e.core.evaluator import Evaluator as Evaluator
+from l2e.core.parameters import Bool as Bool
+from l2e.core.parameters import Choice as Choice
+from l2e.core.parameters import Fixed as Fixed
+from l2e.core.parameters import Float as Float
+from l2e.core.parameters import Int as Int
+from l2e.core.parameters import Log as Log
+from l2e.core.parameters import Unbounded as Unbounded
 from l2e.core.problem import AbstractProblem as AbstractProblem
 from l2e.core.problem import HostFunction as HostFunction
+from l2e.core.space import Space as Space
 from l2e.core.stops import ObjectiveError as ObjectiveError
 from l2e.core.stops import StopSearch as StopSearch
 

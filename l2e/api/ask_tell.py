@@ -12,6 +12,7 @@ from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
 from l2e.api.result import collect
 from l2e.api.setup import prepare, seconds, target_value, whole_number
+from l2e.api.views import view_of
 from l2e.core.answers import as_numbers
 from l2e.core.checkpoint import CheckpointError, write_whole
 from l2e.core.errors import UnknownNameError
@@ -56,14 +57,15 @@ class Optimizer:
     opt.result().x
     ```
 
-    **Arguments:** as in `minimize`. Methods that run a loop of their own (`l2e methods` says which) cannot be
-    driven this way.
+    **Arguments:** as in `minimize`; in an `l2e.Space` points are dictionaries of parameters. Methods that run a loop of
+    their own (`l2e methods` says which) cannot be driven this way.
     """
 
     def __init__(
         self,
         *,
         bounds: Any,
+        integrality: Any = None,
         method: "str | AbstractAlgorithm[Any] | AbstractProgram" = DEFAULT_METHOD,
         budget: int = 10_000,
         x0: Any = None,
@@ -72,6 +74,9 @@ class Optimizer:
         target: float | None = None,
         max_seconds: float | None = None,
     ):
+        self._view = view_of(bounds, integrality)
+        if self._view is not None:
+            bounds, x0 = self._view.box, self._view.start(x0)
         self._origin = self._setup = prepare(bounds, method, budget, x0, rng, population_size)
         self._target = target_value(target)
         self._max_seconds = seconds("max_seconds", max_seconds)
@@ -88,8 +93,10 @@ class Optimizer:
         """The method's name."""
         return self._setup.method
 
-    def ask(self) -> np.ndarray:
+    def ask(self) -> Any:
         """The next points to evaluate, shape (n, d), inside the box; never more than the budget has left.
+
+        In a space they are a list of dictionaries.
 
         Asking again before `tell` gives the same batch, so a crashed evaluation may simply ask again.
         """
@@ -100,7 +107,7 @@ class Optimizer:
             raise StopSearch(f"the search is over: {reasons}")
         if self._began is None:
             self._began = time.monotonic()
-        return self._batch()
+        return self._batch() if self._view is None else self._view.batch(self._batch())
 
     def tell(self, points: Any, values: Any) -> None:
         """Give the values of the batch last asked, in any order; NaN, None or an infinity marks a failed evaluation.
@@ -109,7 +116,7 @@ class Optimizer:
         """
         self._mend()
         batch = self._batch()
-        given = np.asarray(points, dtype=np.float64)
+        given = np.asarray(points, dtype=np.float64) if self._view is None else self._view.asked(batch, points)
         plain = [np.nan if value is None else value for value in _each(values)]
         numbers = np.asarray([as_numbers(value, 1)[0] for value in plain], dtype=np.float64)
         if given.shape != batch.shape or numbers.shape != (len(batch),):
@@ -143,7 +150,8 @@ class Optimizer:
         """What was found so far, as scipy's `OptimizeResult`."""
         reason, fact = next(iter(self.stop().items()), ("running", None))
         message = "the search is going on" if reason == "running" else f"stopped by {reason}: {fact}"
-        return collect(self._meter, self._setup.method, reason, message, self._search)
+        result = collect(self._meter, self._setup.method, reason, message, self._search)
+        return result if self._view is None else self._view.result(result)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole search to a file, from which `load` resumes it. Saving again appends what is new."""
@@ -157,7 +165,8 @@ class Optimizer:
                 os.fsync(file.fileno())
             self._saved = _Saved(target, known.size + len(new), len(self._told))
             return
-        header = saved.header_of(self._origin, target=self._target, max_seconds=self._max_seconds)
+        space = None if self._view is None else repr(self._view.space)
+        header = saved.header_of(self._origin, target=self._target, max_seconds=self._max_seconds, space=space)
         content = opening(header) + _frames(_Told(one.x[None], np.asarray([one.value])) for one in self._kept)
         content += (b"" if self._restart is None else restart_entry(self._restart)) + _frames(self._told)
         write_whole(target, content)
@@ -170,26 +179,31 @@ class Optimizer:
         *,
         method: "AbstractAlgorithm[Any] | AbstractProgram | None" = None,
         budget: int | None = None,
+        bounds: Any = None,
+        integrality: Any = None,
     ) -> "Optimizer":
         """Resume a saved search.
 
         **Arguments:** `method`: the algorithm object, if the search was begun with one; `budget`: another number of
-        evaluations in all, to go on after the last.
+        evaluations in all, to go on after the last; `bounds`, `integrality`: the space, if it was not a plain box.
         """
         recorded = read_journal(path)
         settings = saved.settings_of(path, recorded)
+        view = None if bounds is None else view_of(bounds, integrality)
+        saved.check_space(path, settings.get("space"), None if view is None else repr(view.space))
         options = {name: settings.get(name) for name in ("bounds", "x0", "population_size", "target", "max_seconds")}
         try:
             fresh = cls(
                 method=method or settings["method"],
                 budget=saved.told_budget(path),
                 rng=saved.key_of(settings.get("key"), path),
-                **options,
+                **(options if view is None else options | {"bounds": view.box}),
             )
         except UnknownNameError:
             raise
         except (TypeError, ValueError, KeyError) as error:
             raise CheckpointError(f"{path} is damaged: its settings make no search ({error})") from error
+        fresh._view = view
         saved.check_same(path, recorded, fresh._origin)
         fresh._budget = fresh._budget if budget is None else whole_number("budget", budget)
         fresh._resume(path, recorded)

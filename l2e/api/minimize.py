@@ -2,19 +2,21 @@
 
 import contextlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
 from l2e.api.result import InterruptedSearch, collect
 from l2e.api.setup import prepare, seconds, target_value, whole_number
+from l2e.api.views import view_of
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
 from l2e.core.errors import unknown
 from l2e.core.evaluator import Evaluator
 from l2e.core.meter import OnError
 from l2e.core.problem import AbstractProblem, HostFunction
+from l2e.core.space import Space
 from l2e.core.stops import ObjectiveError, StopSearch
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ def minimize(
     x0: Any = None,
     *,
     bounds: Any = None,
+    integrality: Any = None,
     budget: int = 10_000,
     method: "str | AbstractAlgorithm[Any] | AbstractAdapter" = DEFAULT_METHOD,
     rng: Any = None,
@@ -51,8 +54,12 @@ def minimize(
     **Arguments:**
 
     - `fun`: takes a point, a numpy array (d,), and returns a number; or a problem (its own box is then the default).
-    - `x0`: where the search begins; the method's choice (for CMA-ES the centre of the box) if not given.
-    - `bounds`: list of `(low, high)`, array (d, 2), or scipy's `Bounds`; finite.
+    - `x0`: where the search begins; the method's choice (for CMA-ES the centre of the box) if not given. A `Space` in
+      its place, `minimize(f, space)`, is taken as the bounds.
+    - `bounds`: list of `(low, high)`, array (d, 2), or scipy's `Bounds`; finite, and equal ends fix a coordinate. Or an
+      `l2e.Space` of named parameters: `fun` is then called as `fun(**params)` if it takes these names, else as
+      `fun(params)` (a list of dictionaries if `vectorized`), and `result.params` is the best dictionary.
+    - `integrality`: which coordinates are whole numbers, one flag for each, as in scipy.
     - `budget`: the number of evaluations; never exceeded.
     - `method`: a name (`l2e methods` lists them), or an algorithm object.
     - `rng`: an int, a numpy Generator or a JAX key; the same one gives the same result. None: a fresh one.
@@ -88,10 +95,12 @@ def minimize(
     if isinstance(fun, AbstractProblem):
         if args:
             raise ValueError("args are for functions; a problem takes points only")
-        bounds = fun.space if bounds is None else bounds
+        bounds = fun.space if bounds is None and not isinstance(x0, Space | Mapping) else bounds
         vectorized = fun.vectorized if isinstance(fun, HostFunction) else True
         if isinstance(fun, HostFunction):
             fun = fun.function
+    if bounds is None and isinstance(x0, Space | Mapping):
+        bounds, x0 = x0, None
     if bounds is None:
         raise ValueError("bounds are needed: one (low, high) pair per coordinate, e.g. bounds=[(-5, 5)] * 10")
     if not callable(fun):
@@ -100,6 +109,10 @@ def minimize(
     if checkpoint is not None and saved.exists(checkpoint):
         rng = saved.saved_key(checkpoint) if rng is None else rng
         told = saved.told_budget(checkpoint)
+    view = view_of(bounds, integrality)
+    if view is not None:
+        bounds, x0, fun, args = view.box, view.start(x0), view.function(fun, args, vectorized), ()
+        callback = view.callback(callback)
     setup = prepare(bounds, method, told, x0, rng, population_size)
     evaluate = Evaluator(
         (lambda x: fun(x, *args)) if args else fun,
@@ -115,7 +128,8 @@ def minimize(
     running = saved.Running(setup, evaluate, checkpoint)
 
     def found(reason: str, message: str) -> "OptimizeResult":
-        return collect(evaluate.meter, setup.method, reason, message, running.search)
+        result = collect(evaluate.meter, setup.method, reason, message, running.search)
+        return result if view is None else view.result(result)
 
     try:
         return found("converged", running())

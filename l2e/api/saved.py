@@ -69,6 +69,14 @@ def check_same(path: str | os.PathLike[str], recorded: Recorded, setup: Setup) -
         )
 
 
+def check_space(path: str | os.PathLike[str], stored: Any, given: str | None) -> None:
+    """Refuse to load a search in a space without that space."""
+    if stored is None or stored == given:
+        return
+    here = "none was given" if given is None else f"{given:.80} was given"
+    raise CheckpointError(f"{path} holds a search in {stored:.200}, and {here}: load(path, bounds=...) as it was begun")
+
+
 class Running:
     """One run of a search, with or without a journal; `search` is what runs, for questions about the run.
 

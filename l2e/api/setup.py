@@ -14,6 +14,7 @@ from l2e.core.box import Box, box
 from l2e.core.evaluator import Evaluator
 from l2e.core.fingerprint import fingerprint
 from l2e.core.keys import as_key, draw_bits, fold_in
+from l2e.core.lattice import MixedBox, kinds
 from l2e.core.program import AbstractProgram, ProgramSearch
 from l2e.core.search import AbstractSearch, run
 
@@ -43,7 +44,7 @@ class Setup:
             return None
         from l2e.core.traced.search import AlgorithmSearch
 
-        return AlgorithmSearch(self.searcher, self.space, self.key, self.start)
+        return AlgorithmSearch(self.searcher, self._plain, self.key, self.start)
 
     def run(self, evaluate: Evaluator, search: AbstractSearch | None = None) -> str:
         """Run the method until it ends by itself, and say why; `StopSearch` of the evaluator comes through.
@@ -54,7 +55,12 @@ class Setup:
         if search is not None:
             return run(search, evaluate)
         assert isinstance(self.searcher, AbstractAdapter)
-        return self.searcher.run(evaluate, self.space, self.seed, self.start)
+        return self.searcher.run(evaluate, self._plain, self.seed, self.start)
+
+    @property
+    def _plain(self) -> Box:
+        """The box without what is known of its coordinates, for methods that know none but continuous ones."""
+        return Box(self.space.lower, self.space.upper) if isinstance(self.space, MixedBox) else self.space
 
     def continued(self, start: np.ndarray | None, budget: int, used: int) -> "Setup":
         """Another search of the same method that goes on from a point, after so many evaluations."""
@@ -67,6 +73,7 @@ class Setup:
     def settings(self) -> dict[str, Any]:
         """What makes two searches the same; plain JSON. The budget that was told is not among it: it may be raised."""
         bounds = np.stack([np.asarray(self.space.lower), np.asarray(self.space.upper)], axis=1)
+        mixed = kinds(self.space)
         return {
             "method": self.method,
             "bounds": bounds.tolist(),
@@ -74,7 +81,7 @@ class Setup:
             "x0": None if self.start is None else self.start.tolist(),
             "population_size": self.population_size,
             "searcher": fingerprint(self.searcher),
-        }
+        } | ({} if mixed is None else {"kinds": mixed})
 
     @property
     def seed(self) -> int:
@@ -86,7 +93,7 @@ def prepare(
     bounds: Any, method: Any, budget: Any, x0: Any = None, rng: Any = None, population_size: Any = None
 ) -> Setup:
     """Check everything a search is told; errors say what was given and what is allowed."""
-    space = box(bounds)
+    space = bounds if isinstance(bounds, MixedBox) else box(bounds)
     evaluations = whole_number("budget", budget)
     size = None if population_size is None else whole_number("population_size", population_size)
     name, searcher = _searcher(method, space.dimension, evaluations, size)

@@ -50,17 +50,21 @@ def box(bounds: Any, dtype: Any = np.float64) -> Box:
 
     **Raises:** `ValueError` naming the first coordinate whose bounds are reversed, equal, infinite or NaN.
     """
-    if isinstance(bounds, Box):
-        lower, upper = np.asarray(bounds.lower), np.asarray(bounds.upper)
-    elif _is_scipys(bounds):
-        lower, upper = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
-        if lower.ndim != 1:
-            raise ValueError(f"bounds must be vectors of one number per coordinate, got shape {lower.shape}")
-    else:
-        lower, upper = _from_pairs(bounds)
-    lower, upper = lower.astype(dtype), upper.astype(dtype)
+    lower, upper = (ends.astype(dtype) for ends in ends_of(bounds))
     _check(lower, upper)
     return Box(_inward(lower, 1), _inward(upper, -1))
+
+
+def ends_of(bounds: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper ends of bounds as people write them, of which nothing is checked but their shape."""
+    if isinstance(bounds, Box):
+        return np.asarray(bounds.lower), np.asarray(bounds.upper)
+    if not _is_scipys(bounds):
+        return _from_pairs(bounds)
+    lower, upper = np.broadcast_arrays(np.atleast_1d(bounds.lb), np.atleast_1d(bounds.ub))
+    if lower.ndim != 1:
+        raise ValueError(f"bounds must be vectors of one number per coordinate, got shape {lower.shape}")
+    return lower, upper
 
 
 def _is_scipys(bounds: Any) -> bool:

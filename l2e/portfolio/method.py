@@ -7,13 +7,18 @@ from typing import Any
 import numpy as np
 
 from l2e.core.box import Box
+from l2e.core.lattice import MixedBox
 from l2e.core.program import AbstractProgram
 from l2e.core.search import Account, Assessment
 from l2e.portfolio.confidence import assess
 from l2e.portfolio.gate import Gate, GateWeights, checked
+from l2e.portfolio.mixed.grid import Grid
+from l2e.portfolio.mixed.run import MixedRun
+from l2e.portfolio.mixed.search import search_grid
 from l2e.portfolio.policy import Policy
 from l2e.portfolio.router import Router, sample
 from l2e.portfolio.run import HALF, WIDTH, Run, Steps
+from l2e.portfolio.searches import Nothing
 from l2e.portfolio.threads import one_thread
 from l2e.portfolio.weights import shipped_gate
 
@@ -44,11 +49,17 @@ class Portfolio(AbstractProgram):
     def batches(
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account
     ) -> Generator[np.ndarray, np.ndarray, None]:
-        run = Run(space.dimension, budget, np.random.default_rng(seed), self.policy, account)
+        rng = np.random.default_rng(seed)
         first = np.zeros(space.dimension) if start is None else to_cube(start, space)
+        if isinstance(space, MixedBox):
+            mixed = MixedRun(Grid(space), budget, rng, self.policy, account)
+            return (yield from drive(mixed, search_grid(mixed, first), space))
+        run = Run(space.dimension, budget, rng, self.policy, account)
         yield from drive(run, Router(self.gate_for(space.dimension, budget)).search(run, first), space)
 
-    def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment:
+    def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment | None:
+        if isinstance(space, MixedBox):  # the shares were measured on continuous landscapes
+            return None
         return assess(space.dimension, budget, values, account.notes)
 
     def gate_for(self, dimension: int, budget: int) -> Gate | None:
@@ -58,7 +69,7 @@ class Portfolio(AbstractProgram):
         return Gate(self.gate) if self.gate is not None and trained and self.policy.has("gate") else None
 
 
-def drive(run: Run, search: Steps, space: Box) -> Generator[np.ndarray, np.ndarray, None]:
+def drive(run: Run, search: Steps | Nothing, space: Box) -> Generator[np.ndarray, np.ndarray, None]:
     """Have the points of a search in the working cube evaluated on the box; a search that fails is replaced."""
     lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
     width = upper - lower
@@ -67,11 +78,14 @@ def drive(run: Run, search: Steps, space: Box) -> Generator[np.ndarray, np.ndarr
         with one_thread(), np.errstate(all="ignore"):  # failed evaluations are infinities
             try:
                 points = search.send(values)
+            except StopIteration:  # every point of a finite space was evaluated
+                return
             except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
                 run.fail("router", error)
                 search = _samples(run)
                 points = next(search)
             inside = np.clip(lower + (points + HALF) / WIDTH * width, lower, upper)
+            inside = space.snap(inside) if isinstance(space, MixedBox) else inside
         values = yield inside
 
 

@@ -124,6 +124,11 @@ class QuasiNewton:
             return -np.inf
         return self.f - policy.bound_gains * max(self.gains[-1], self.expected)
 
+    def adopt(self, former: "QuasiNewton | None") -> None:
+        """Begin with the metric that another search in the same coordinates ended with."""
+        if former is not None:
+            self._curvature = former.curvature
+
     @property
     def curvature(self) -> Curvature | None:
         """Its model of the Hessian: after a reset the former one, until the new one has seen D steps."""

@@ -93,10 +93,7 @@ class Run:
         """
         batch = mirror(np.atleast_2d(points))
         values = yield from self._ask(batch)
-        kept = min(len(batch), len(self._values))
-        places = (self._remembered + np.arange(len(batch) - kept, len(batch))) % len(self._values)
-        self._points[places], self._values[places] = batch[len(batch) - kept :], values[len(batch) - kept :]
-        self._remembered += len(batch)
+        self.remember(batch, values)
         return values
 
     def evaluate_aside(self, points: np.ndarray) -> Batches:
@@ -111,6 +108,14 @@ class Run:
             self.best_f, self.best_x = float(values[first]), batch[first].copy()
         self._write(Reason.BUDGET if self.used >= self.budget else Reason.RUNNING)
         return values
+
+    def remember(self, points: np.ndarray, values: np.ndarray) -> None:
+        """Keep evaluations for models."""
+        n, size = len(points), len(self._values)
+        kept = min(n, size)
+        places = (self._remembered + np.arange(n - kept, n)) % size
+        self._points[places], self._values[places] = points[n - kept :], values[n - kept :]
+        self._remembered += n
 
     def forget(self) -> None:
         """Begin the memory anew; the best point stays known."""
