@@ -11,14 +11,14 @@ import numpy as np
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
 from l2e.api.result import collect
-from l2e.api.setup import prepare, seconds, target_value, whole_number
+from l2e.api.setup import check_inside, known_points, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.answers import as_numbers
 from l2e.core.checkpoint import CheckpointError, write_whole
 from l2e.core.errors import UnknownNameError
 from l2e.core.journal import Evaluation, Recorded, Segment, entries, opening, read_journal, restart_entry
 from l2e.core.meter import Meter
-from l2e.core.search import AbstractSearch
+from l2e.core.search import AbstractSearch, Known
 from l2e.core.stops import BudgetExhausted, StopSearch
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
     from l2e.core.program import AbstractProgram
     from l2e.core.traced.algorithm import AbstractAlgorithm
+
+
+SAME_POINT = 1e-3
+"""A told point that is this close to one asked for, in shares of the box, is meant to be that one."""
 
 
 class _Told(NamedTuple):
@@ -70,6 +74,7 @@ class Optimizer:
         budget: int = 10_000,
         x0: Any = None,
         rng: Any = None,
+        known: Any = None,
         population_size: int | None = None,
         target: float | None = None,
         max_seconds: float | None = None,
@@ -77,7 +82,8 @@ class Optimizer:
         self._view = view_of(bounds, integrality)
         if self._view is not None:
             bounds, x0 = self._view.box, self._view.start(x0)
-        self._origin = self._setup = prepare(bounds, method, budget, x0, rng, population_size)
+        data = known_points(known, None if self._view is None else self._view.points)
+        self._origin = self._setup = prepare(bounds, method, budget, x0, rng, population_size, data)
         self._target = target_value(target)
         self._max_seconds = seconds("max_seconds", max_seconds)
         self._began: float | None = None  # the clock starts with the first ask, after compilation
@@ -85,6 +91,7 @@ class Optimizer:
         self._kept: list[Evaluation] = []  # of an earlier search that this one goes on from
         self._restart: dict[str, Any] | None = None  # and how
         self._told: list[_Told] = []  # all that was told: what search and meter can be made of again
+        self._unasked: list[tuple[int, Known]] = []  # after how many batches they were told
         self._saved: _Saved | None = None
         self._rebuild()
 
@@ -112,6 +119,9 @@ class Optimizer:
     def tell(self, points: Any, values: Any) -> None:
         """Give the values of the batch last asked, in any order; NaN, None or an infinity marks a failed evaluation.
 
+        Points that nobody asked for may be told as well, alone or with the batch: they cost nothing, and inform the
+        default method. They have to be clearly other points than those asked for.
+
         An interruption (Ctrl-C) inside `tell` does no harm: the batch was either taken, or will be asked again.
         """
         self._mend()
@@ -119,6 +129,9 @@ class Optimizer:
         given = np.asarray(points, dtype=np.float64) if self._view is None else self._view.asked(batch, points)
         plain = [np.nan if value is None else value for value in _each(values)]
         numbers = np.asarray([as_numbers(value, 1)[0] for value in plain], dtype=np.float64)
+        given, numbers = self._without_unasked(batch, given, numbers)
+        if not len(given) and len(batch):
+            return
         if given.shape != batch.shape or numbers.shape != (len(batch),):
             raise ValueError(
                 f"tell needs the {len(batch)} points last asked, shape {batch.shape}, and {len(batch)} values; "
@@ -166,7 +179,10 @@ class Optimizer:
             self._saved = _Saved(target, known.size + len(new), len(self._told))
             return
         space = None if self._view is None else repr(self._view.space)
-        header = saved.header_of(self._origin, target=self._target, max_seconds=self._max_seconds, space=space)
+        unasked = [[at, known.points.tolist(), known.values.tolist()] for at, known in self._unasked]
+        first = None if self._origin.known is None else [part.tolist() for part in self._origin.known]
+        given = {"space": space, "unasked": unasked, "known_points": first}
+        header = saved.header_of(self._origin, target=self._target, max_seconds=self._max_seconds, **given)
         content = opening(header) + _frames(_Told(one.x[None], np.asarray([one.value])) for one in self._kept)
         content += (b"" if self._restart is None else restart_entry(self._restart)) + _frames(self._told)
         write_whole(target, content)
@@ -197,6 +213,7 @@ class Optimizer:
                 method=method or settings["method"],
                 budget=saved.told_budget(path),
                 rng=saved.key_of(settings.get("key"), path),
+                known=settings.get("known_points"),
                 **(options if view is None else options | {"bounds": view.box}),
             )
         except UnknownNameError:
@@ -204,6 +221,7 @@ class Optimizer:
         except (TypeError, ValueError, KeyError) as error:
             raise CheckpointError(f"{path} is damaged: its settings make no search ({error})") from error
         fresh._view = view
+        fresh._unasked = [(at, Known(np.asarray(x), np.asarray(y))) for at, x, y in settings.get("unasked") or []]
         saved.check_same(path, recorded, fresh._origin)
         fresh._budget = fresh._budget if budget is None else whole_number("budget", budget)
         fresh._resume(path, recorded)
@@ -231,11 +249,41 @@ class Optimizer:
             raise ValueError(f"method {self._setup.method!r} runs its own loop and has no ask/tell; use l2e.minimize")
         self._search: AbstractSearch = search
         self._meter = Meter(self._setup.space, self._budget)
+        if self._setup.known is not None:
+            self._meter.know(*self._setup.known)
         for evaluation in self._kept:
             self._meter.count(evaluation.x, evaluation.value, evaluation.reason)
-        for told in self._told:
+        self._know(0)
+        for batches, told in enumerate(self._told, 1):
             self._take(told)
+            self._know(batches)
         self._whole = True
+
+    def _know(self, batches: int) -> None:
+        """Pass on what was told unasked after so many batches."""
+        for at, known in self._unasked:
+            if at == batches:
+                self._meter.know(*known)
+                self._search.know(known)
+
+    def _without_unasked(
+        self, batch: np.ndarray, given: np.ndarray, numbers: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What was told of the batch; other points are taken in beside it."""
+        if given.ndim != 2 or given.shape[1:] != batch.shape[1:] or len(given) != len(numbers):
+            return given, numbers
+        space = self._setup.space
+        apart = np.asarray([np.abs((batch - x) / space.width).max(axis=1).min(initial=np.inf) for x in given])
+        other = apart > SAME_POINT
+        usable = other & np.isfinite(numbers)
+        check_inside("told point", given[other], space)
+        if usable.any():
+            known = Known(given[usable].copy(), numbers[usable].copy())
+            self._unasked.append((len(self._told), known))
+            self._saved = None  # they are in the header of the file
+            self._meter.know(*known)
+            self._search.know(known)
+        return given[~other], numbers[~other]
 
     def _resume(self, path: Any, recorded: Recorded) -> None:
         """Tell this fresh search what a journal holds; if it asks for other points here, begin from the best one."""
@@ -253,6 +301,7 @@ class Optimizer:
                 return
             self._told.append(told)
             self._take(told)
+            self._know(len(self._told))
 
     def _begin_from(self, recorded: Recorded) -> None:
         self._kept, self._told = recorded.evaluations, []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
 from l2e.api.result import InterruptedSearch, collect
-from l2e.api.setup import prepare, seconds, target_value, whole_number
+from l2e.api.setup import known_points, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
@@ -34,6 +34,7 @@ def minimize(
     budget: int = 10_000,
     method: "str | AbstractAlgorithm[Any] | AbstractAdapter" = DEFAULT_METHOD,
     rng: Any = None,
+    known: Any = None,
     args: tuple[Any, ...] = (),
     vectorized: bool = False,
     target: float | None = None,
@@ -54,8 +55,9 @@ def minimize(
     **Arguments:**
 
     - `fun`: takes a point, a numpy array (d,), and returns a number; or a problem (its own box is then the default).
-    - `x0`: where the search begins; the method's choice (for CMA-ES the centre of the box) if not given. A `Space` in
-      its place, `minimize(f, space)`, is taken as the bounds.
+    - `x0`: where the search begins; the method's choice (for CMA-ES the centre of the box) if not given. Several
+      points, shape (m, d), are all evaluated, and the best is where the default method begins. A `Space` in its place,
+      `minimize(f, space)`, is taken as the bounds.
     - `bounds`: list of `(low, high)`, array (d, 2), or scipy's `Bounds`; finite, and equal ends fix a coordinate. Or an
       `l2e.Space` of named parameters: `fun` is then called as `fun(**params)` if it takes these names, else as
       `fun(params)` (a list of dictionaries if `vectorized`), and `result.params` is the best dictionary.
@@ -63,6 +65,9 @@ def minimize(
     - `budget`: the number of evaluations; never exceeded.
     - `method`: a name (`l2e methods` lists them), or an algorithm object.
     - `rng`: an int, a numpy Generator or a JAX key; the same one gives the same result. None: a fresh one.
+    - `known`: evaluations made elsewhere, a pair `(X, y)` of points and their values. They cost nothing: the search
+      begins at the best of them unless `x0` is given, the default method's models learn from all of them, and the
+      result is the best of them where nothing better was found.
     - `args`: further arguments for `fun`.
     - `vectorized`: `fun` takes a batch (n, d) and returns (n,).
     - `target`: stop at the first value at or below it.
@@ -113,7 +118,8 @@ def minimize(
     if view is not None:
         bounds, x0, fun, args = view.box, view.start(x0), view.function(fun, args, vectorized), ()
         callback = view.callback(callback)
-    setup = prepare(bounds, method, told, x0, rng, population_size)
+    data = known_points(known, None if view is None else view.points)
+    setup = prepare(bounds, method, told, x0, rng, population_size, data)
     evaluate = Evaluator(
         (lambda x: fun(x, *args)) if args else fun,
         setup.space,
@@ -125,6 +131,8 @@ def minimize(
         on_error=on_error,
         callback=callback,
     )
+    if data is not None:
+        evaluate.know(*data)
     running = saved.Running(setup, evaluate, checkpoint)
 
     def found(reason: str, message: str) -> "OptimizeResult":

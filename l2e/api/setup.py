@@ -1,7 +1,9 @@
 """What `minimize` and `Optimizer` are told, checked at the door."""
 
 import dataclasses
+import hashlib
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +18,7 @@ from l2e.core.fingerprint import fingerprint
 from l2e.core.keys import as_key, draw_bits, fold_in
 from l2e.core.lattice import MixedBox, kinds
 from l2e.core.program import AbstractProgram, ProgramSearch
-from l2e.core.search import AbstractSearch, run
+from l2e.core.search import AbstractSearch, Known, run
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Setup:
     key: np.ndarray
     start: np.ndarray | None
     population_size: int | None
+    known: Known | None = None
+    """Evaluations made elsewhere."""
 
     def search(self) -> AbstractSearch | None:
         """What runs the method batch by batch, or None if it runs a loop of its own."""
@@ -39,7 +43,7 @@ class Setup:
 
             refuse_tracing()
         if isinstance(self.searcher, AbstractProgram):
-            return ProgramSearch(self.searcher, self.space, self.seed, self.budget, self.start)
+            return ProgramSearch(self.searcher, self.space, self.seed, self.budget, self.start, self.known)
         if isinstance(self.searcher, AbstractAdapter):
             return None
         from l2e.core.traced.search import AlgorithmSearch
@@ -81,7 +85,9 @@ class Setup:
             "x0": None if self.start is None else self.start.tolist(),
             "population_size": self.population_size,
             "searcher": fingerprint(self.searcher),
-        } | ({} if mixed is None else {"kinds": mixed})
+            **({} if mixed is None else {"kinds": mixed}),
+            **({} if self.known is None else {"known": _digest(self.known)}),
+        }
 
     @property
     def seed(self) -> int:
@@ -90,14 +96,51 @@ class Setup:
 
 
 def prepare(
-    bounds: Any, method: Any, budget: Any, x0: Any = None, rng: Any = None, population_size: Any = None
+    bounds: Any,
+    method: Any,
+    budget: Any,
+    x0: Any = None,
+    rng: Any = None,
+    population_size: Any = None,
+    known: Known | None = None,
 ) -> Setup:
     """Check everything a search is told; errors say what was given and what is allowed."""
     space = bounds if isinstance(bounds, MixedBox) else box(bounds)
     evaluations = whole_number("budget", budget)
     size = None if population_size is None else whole_number("population_size", population_size)
     name, searcher = _searcher(method, space.dimension, evaluations, size)
-    return Setup(space, name, searcher, evaluations, as_key(rng), _start(x0, space), size)
+    start = _start(x0, space)
+    if known is not None:
+        check_inside("known point", known.points, space)
+    if not isinstance(searcher, AbstractProgram):
+        if start is not None and start.ndim == 2:
+            raise ValueError(f"several x0 are for the default method; {name!r} begins at one")
+        if start is None and known is not None:
+            start = known.points[int(np.argmin(known.values))]
+    return Setup(space, name, searcher, evaluations, as_key(rng), start, size, known)
+
+
+def known_points(given: Any, translate: Callable[[Any], np.ndarray] | None = None) -> Known | None:
+    """Evaluations `(X, y)` that a user has already, as points of the box; those without a finite value are left out.
+
+    **Arguments:** `translate`: from what the user calls points to points of the box.
+    """
+    if given is None:
+        return None
+    try:
+        points, values = given
+    except (TypeError, ValueError) as error:
+        raise ValueError("known must be a pair (X, y): points and their values") from error
+    points = np.asarray(points, dtype=np.float64) if translate is None else translate(points)
+    values = np.asarray([np.nan if value is None else value for value in values], dtype=np.float64)
+    if points.ndim != 2 or len(points) != len(values):
+        raise ValueError(f"known must hold points (n, d) and n values, got shapes {points.shape} and {values.shape}")
+    finite = np.isfinite(values)
+    return Known(points[finite], values[finite]) if finite.any() else None
+
+
+def _digest(known: Known) -> str:
+    return hashlib.sha256(known.points.tobytes() + known.values.tobytes()).hexdigest()
 
 
 def _searcher(method: Any, dimension: int, budget: int, size: int | None) -> tuple[str, Searcher]:
@@ -160,12 +203,20 @@ def _start(x0: Any, space: Box) -> np.ndarray | None:
     if np.iscomplexobj(x0):
         raise ValueError("x0 must hold real numbers")
     start = np.asarray(x0, dtype=np.float64)
-    if start.shape != (space.dimension,):
+    if start.ndim not in (1, 2) or start.shape[-1] != space.dimension or not len(start):
         raise ValueError(f"x0 must have shape ({space.dimension},), got {start.shape}")
     if not np.isfinite(start).all():
         raise ValueError("x0 must hold finite numbers only")
-    outside = np.flatnonzero((start < space.lower) | (start > space.upper))
-    if outside.size:
-        i = int(outside[0])
-        raise ValueError(f"x0[{i}] = {start[i]} is outside its bounds ({space.lower[i]}, {space.upper[i]})")
+    check_inside("x0", start, space)
     return start
+
+
+def check_inside(what: str, points: np.ndarray, space: Box) -> None:
+    """Refuse points of which one is outside of the box."""
+    if points.shape[-1] != space.dimension:
+        raise ValueError(f"{what} must have {space.dimension} coordinates, got {points.shape[-1]}")
+    for point in np.atleast_2d(points):
+        outside = np.flatnonzero(~((point >= space.lower) & (point <= space.upper)))
+        if outside.size:
+            i = int(outside[0])
+            raise ValueError(f"{what}[{i}] = {point[i]} is outside its bounds ({space.lower[i]}, {space.upper[i]})")

@@ -81,6 +81,7 @@ class Evaluator:
         self._journal: Journal | None = None
         self._recorded: deque[Evaluation] = deque()
         self._deaths: dict[bytes, int] = {}
+        self._known: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def space(self) -> Box:
@@ -150,9 +151,16 @@ class Evaluator:
         self._recorded = deque(recorded)
         self._deaths = journal.recorded.deaths
 
+    def know(self, points: np.ndarray, values: np.ndarray) -> None:
+        """Take in evaluations that were made elsewhere, which cost nothing."""
+        self._known = (points, values)
+        self.meter.know(points, values)
+
     def start_over(self, evaluations: Iterable[Evaluation]) -> None:
         """Forget the count, then count evaluations of earlier searches, which are not asked for again."""
         self.meter = Meter(self.space, self.budget, self._on_error)
+        if self._known is not None:
+            self.meter.know(*self._known)
         self._recorded.clear()
         self.stop = None
         for evaluation in evaluations:

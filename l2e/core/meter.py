@@ -56,6 +56,15 @@ class Meter:
         """Evaluations left; a large number when there is no limit."""
         return 2**62 if self.budget is None else self.budget - self.used
 
+    def know(self, points: np.ndarray, values: np.ndarray) -> None:
+        """Take in evaluations that were made elsewhere: they cost nothing, and the best of them is the one to beat."""
+        for point, value in zip(points, values.tolist(), strict=True):
+            if value < self.best_f:
+                self.best_x, self.best_f = point.copy(), value
+        if np.isfinite(self.best_f):
+            self._improved_at.append(self.used)
+            self._improved_to.append(self.best_f)
+
     @property
     def history(self) -> History:
         """Best so far, at each improvement."""

@@ -11,7 +11,7 @@ import numpy as np
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.box import Box
 from l2e.core.evaluator import Evaluator
-from l2e.core.search import AbstractSearch, Account, Assessment, padded, run
+from l2e.core.search import AbstractSearch, Account, Assessment, Known, padded, run
 
 
 class AbstractProgram(AbstractAdapter):
@@ -24,7 +24,8 @@ class AbstractProgram(AbstractAdapter):
         """Yield points of the box, shape (n, d); each is answered by their values, `+inf` where evaluation failed.
 
         The last of the budget may come shorter than asked; the generator ends, if ever, when it expects nothing more.
-        Into `account` it writes what it sees of the function, which `assess` reads, and who had which evaluations.
+        `start` is one point, or several (m, d). Into `account` it writes what it sees of the function, which `assess`
+        reads, and who had which evaluations.
         """
 
     @abstractmethod
@@ -38,16 +39,27 @@ class AbstractProgram(AbstractAdapter):
 class ProgramSearch(AbstractSearch):
     """Runs one program on the host."""
 
-    def __init__(self, program: AbstractProgram, space: Box, seed: int, budget: int, start: np.ndarray | None):
+    def __init__(
+        self,
+        program: AbstractProgram,
+        space: Box,
+        seed: int,
+        budget: int,
+        start: np.ndarray | None,
+        known: Known | None = None,
+    ):
         self._program, self._space, self._budget = program, space, budget
         self._told: list[float] = []
-        self._account = Account()
+        self._account = Account(known=[] if known is None else [known])
         self._batches = program.batches(space, seed, budget, start, self._account)
         self._points = next(self._batches)
 
     @property
     def account(self) -> Account:
         return self._account
+
+    def know(self, known: Known) -> None:
+        self._account.known.append(known)
 
     def assess(self) -> Assessment | None:
         return self._program.assess(self._space, self._budget, np.asarray(self._told), self._account)

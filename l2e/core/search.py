@@ -25,6 +25,13 @@ class Span(NamedTuple):
     reason: str
 
 
+class Known(NamedTuple):
+    """Evaluations that the search did not ask for, points (n, d) of the box and their finite values."""
+
+    points: np.ndarray
+    values: np.ndarray
+
+
 @dataclasses.dataclass
 class Account:
     """What a method writes down about its run while it searches."""
@@ -33,6 +40,8 @@ class Account:
     """Words for what it saw of the function."""
     spans: list[Span] = dataclasses.field(default_factory=list)
     """Who had which evaluations, in order."""
+    known: list[Known] = dataclasses.field(default_factory=list)
+    """What the method is told without having asked; it may be told more at any time."""
 
 
 class AbstractSearch(ABC):
@@ -57,6 +66,9 @@ class AbstractSearch(ABC):
     def account(self) -> Account:
         """What the method wrote down about its run; nothing unless it keeps an account."""
         return Account()
+
+    def know(self, known: Known) -> None:  # noqa: B027 - most methods have no use for it
+        """Tell of evaluations that were not asked for; they may inform what is asked next."""
 
     def assess(self) -> Assessment | None:
         """The method's assessment of the run so far, or None if it makes none."""

@@ -17,7 +17,7 @@ from l2e.portfolio.mixed.run import MixedRun
 from l2e.portfolio.mixed.search import search_grid
 from l2e.portfolio.policy import Policy
 from l2e.portfolio.router import Router, sample
-from l2e.portfolio.run import HALF, WIDTH, Run, Steps
+from l2e.portfolio.run import HALF, WIDTH, Run, Steps, tamed
 from l2e.portfolio.searches import Nothing
 from l2e.portfolio.threads import one_thread
 from l2e.portfolio.weights import shipped_gate
@@ -50,7 +50,7 @@ class Portfolio(AbstractProgram):
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account
     ) -> Generator[np.ndarray, np.ndarray, None]:
         rng = np.random.default_rng(seed)
-        first = np.zeros(space.dimension) if start is None else to_cube(start, space)
+        first = None if start is None else to_cube(start, space)
         if isinstance(space, MixedBox):
             mixed = MixedRun(Grid(space), budget, rng, self.policy, account)
             return (yield from drive(mixed, search_grid(mixed, first), space))
@@ -74,8 +74,12 @@ def drive(run: Run, search: Steps | Nothing, space: Box) -> Generator[np.ndarray
     lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
     width = upper - lower
     values: Any = None
+    taken = 0
     while True:
         with one_thread(), np.errstate(all="ignore"):  # failed evaluations are infinities
+            for known in run.account.known[taken:]:
+                run.know(to_cube(known.points, space), tamed(known.values))
+                taken += 1
             try:
                 points = search.send(values)
             except StopIteration:  # every point of a finite space was evaluated

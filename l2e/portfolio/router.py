@@ -56,9 +56,16 @@ class Router:
 
     gate: AsksToLeave | None = None
 
-    def search(self, run: Run, start: np.ndarray) -> Steps:
-        """Spend the whole budget, whatever the values; it never ends by itself and never raises."""
-        seen = Seen(run, start, self.gate, Starts(run.dimension))
+    def search(self, run: Run, start: np.ndarray | None = None) -> Steps:
+        """Spend the whole budget, whatever the values; it never ends by itself and never raises.
+
+        **Arguments:** `start`: one point or several, of which the best is taken; the best known one, or the middle of
+        the cube, if there is none.
+        """
+        if start is None:
+            seen = Seen(run, run.best_x, self.gate, Starts(run.dimension), run.best_f)
+        else:
+            seen = Seen(run, start, self.gate, Starts(run.dimension))
         for stage in STAGES:
             yield from guarded(stage, seen)
         while True:

@@ -117,6 +117,13 @@ class Run:
         self._points[places], self._values[places] = points[n - kept :], values[n - kept :]
         self._remembered += n
 
+    def know(self, points: np.ndarray, values: np.ndarray) -> None:
+        """Take in evaluations that nobody asked for; they cost nothing."""
+        self.remember(points, values)
+        first = int(np.argmin(values))
+        if values[first] < self.best_f:
+            self.best_f, self.best_x = float(values[first]), points[first].copy()
+
     def forget(self) -> None:
         """Begin the memory anew; the best point stays known."""
         self._remembered = 0

@@ -89,16 +89,17 @@ class Stage(Protocol):
 
 
 class FirstPoint:
-    """Evaluate the start."""
+    """Evaluate the start, unless it is known; of several, the best one stays."""
 
     name = "start"
 
     def due(self, seen: Seen) -> bool:
-        return True
+        return not np.isfinite(seen.value)
 
     def play(self, seen: Seen) -> Nothing:
         values = yield from seen.run.spend("start", seen.run.evaluate(seen.start), lambda values: Reason.DONE)
-        seen.value = float(values[0])
+        best = int(np.argmin(values))
+        seen.start, seen.value = np.atleast_2d(seen.start)[best], float(values[best])
 
 
 class FirstLine:

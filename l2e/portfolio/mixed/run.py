@@ -60,6 +60,9 @@ class MixedRun(Run):
         super().remember(points, values)
         self._note(points, values)
 
+    def know(self, points: np.ndarray, values: np.ndarray) -> None:
+        super().know(self.grid.snap(points), values)
+
     def _note(self, points: np.ndarray, values: np.ndarray) -> None:
         for point, value in zip(points, values.tolist(), strict=True):
             self._known[_key(point)] = value

@@ -24,10 +24,14 @@ FIRST_STEP, RESTART_STEP = 0.2, 0.3
 """Of the evolution strategies, as shares of the cube's width."""
 
 
-def search_grid(run: MixedRun, start: np.ndarray) -> Nothing:
-    """Spend the budget; ends early only where every point there is was evaluated."""
-    first = run.grid.snap(np.atleast_2d(start))
-    yield from run.spend("start", run.evaluate(first), lambda values: Reason.DONE)
+def search_grid(run: MixedRun, start: np.ndarray | None = None) -> Nothing:
+    """Spend the budget; ends early only where every point there is was evaluated.
+
+    **Arguments:** `start`: one point or several; the best known one, or the middle of the cube, if there is none.
+    """
+    if start is not None or not np.isfinite(run.best_f):
+        first = run.best_x if start is None else start
+        yield from run.spend("start", run.evaluate(first), lambda values: Reason.DONE)
     if 2 * len(run.grid.continuous) >= run.dimension:
         most = max(DESCENT_SHARE * run.remaining, DESCENT_LEAST * run.dimension)
         search = Settle(run.best_x, run.best_f, wide=True)

@@ -1,0 +1,67 @@
+"""`maximize`: the same searches for the largest value."""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from l2e.api.minimize import minimize
+from l2e.core.problem import AbstractProblem
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
+
+def maximize(
+    fun: Callable[..., Any] | AbstractProblem,
+    x0: Any = None,
+    *,
+    target: float | None = None,
+    known: Any = None,
+    callback: "Callable[[OptimizeResult], Any] | None" = None,
+    **options: Any,
+) -> "OptimizeResult":
+    """Maximise a function: `minimize` of its negative, told and answered in the function's own values.
+
+    ```python
+    result = l2e.maximize(lambda x: 5 - ((x - 1) ** 2).sum(), bounds=[(-5, 5)] * 4, budget=200, rng=0)
+    result.fun  # 5, the largest value
+    ```
+
+    **Arguments:** as of `minimize`; `target`: stop at the first value at or above it.
+    """
+    if isinstance(fun, AbstractProblem):
+        raise TypeError("problems are minimised; give a function")
+    try:
+        return _turned(
+            minimize(
+                _negative(fun),
+                x0,
+                target=None if target is None else -target,
+                known=None if known is None else (known[0], [None if y is None else -y for y in known[1]]),
+                callback=None if callback is None else (lambda seen: callback(_turned(seen))),
+                **options,
+            )
+        )
+    except BaseException as error:
+        result = getattr(error, "result", None)
+        if result is not None:
+            error.result = _turned(result)  # pyright: ignore[reportAttributeAccessIssue]
+        raise
+
+
+def _negative(fun: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(fun)
+    def negative(*args: Any, **kwargs: Any) -> Any:
+        value = fun(*args, **kwargs)
+        return [-one for one in value] if isinstance(value, list | tuple) else -value
+
+    return negative
+
+
+def _turned(result: "OptimizeResult") -> "OptimizeResult":
+    result.fun = -result.fun
+    if "history" in result:
+        result.history = result.history._replace(fun=-np.asarray(result.history.fun))
+    return result
