@@ -2,10 +2,11 @@
 
     python tools/attack_values.py --runs 20000 --workers 2
 
-Every run draws a kind of landscape, a box, a dimension from 1 to 12 and 1 to 60 evaluations per dimension, and is made
-either by `l2e.minimize` or by ask and tell. The table counts, by kind, the runs, the exceptions that came out, the
-batches that held a point outside the box or not a number, and the runs in which one part of the method failed inside
-and handed over to another. Exceptions are shown with the number of the run; `--only NUMBER` repeats it.
+Every run draws a kind of landscape, a box, a dimension from 1 to 12 and a number of evaluations per dimension (1 to 60
+unless `--per-dimension` says otherwise), and is made either by `l2e.minimize` or by ask and tell. The table counts, by
+kind, the runs, the exceptions that came out, the batches that held a point outside the box or not a number, and the
+runs in which one part of the method failed inside and handed over to another. Exceptions are shown with the number of
+the run; `--only NUMBER` repeats it.
 """
 
 import argparse
@@ -26,6 +27,7 @@ import l2e
 from l2e.core.box import Box
 from l2e.core.search import Account
 from l2e.portfolio.method import Portfolio
+from l2e.portfolio.weights import shipped_gate
 
 LARGEST = sys.float_info.max
 SMALLEST = 5e-324
@@ -279,6 +281,11 @@ class Watched(Portfolio):
             values = yield points
 
 
+def trained() -> Watched:
+    """The method `auto`, watched: with its trained gate."""
+    return Watched(shipped_gate())
+
+
 class Outcome(NamedTuple):
     """What became of one run."""
 
@@ -325,13 +332,13 @@ def attack(
     return Outcome(number, draw.__name__, error, len(method.refused), handed_over, text)
 
 
-def run(number: int, seed: int) -> Outcome:
+def run(number: int, seed: int, per_dimension: tuple[int, int] = PER_DIMENSION) -> Outcome:
     """Draw and play the run of this number."""
     rng = np.random.default_rng((seed, number))
     draw = DRAWN[number % len(DRAWN)]
     dimension = int(rng.integers(DIMENSIONS[0], DIMENSIONS[1] + 1))
-    budget = dimension * int(rng.integers(PER_DIMENSION[0], PER_DIMENSION[1] + 1))
-    return attack(number, draw, rng, dimension, budget, Watched(), tell=bool(rng.random() < 0.5))
+    budget = dimension * int(rng.integers(per_dimension[0], per_dimension[1] + 1))
+    return attack(number, draw, rng, dimension, budget, trained(), tell=bool(rng.random() < 0.5))
 
 
 def table(outcomes: list[Outcome]) -> str:
@@ -356,10 +363,18 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--per-dimension",
+        type=int,
+        nargs=2,
+        default=PER_DIMENSION,
+        metavar=("LEAST", "MOST"),
+        help="evaluations per dimension; populations and other starts search from 500 on",
+    )
     parser.add_argument("--only", type=int, help="play only the run of this number")
     arguments = parser.parse_args()
     numbers = range(arguments.runs) if arguments.only is None else [arguments.only]
-    play = functools.partial(run, seed=arguments.seed)
+    play = functools.partial(run, seed=arguments.seed, per_dimension=tuple(arguments.per_dimension))
     if arguments.workers > 1 and arguments.only is None:
         with ProcessPoolExecutor(arguments.workers) as pool:
             outcomes = list(pool.map(play, numbers, chunksize=50))

@@ -15,7 +15,7 @@ import l2e
 from l2e.core.program import ProgramSearch
 from l2e.portfolio.method import Portfolio
 from l2e.portfolio.run import HUGE, tamed
-from tools.attack_values import DIMENSIONS, KINDS, LARGEST, PER_DIMENSION, SMALLEST, Watched, attack, run
+from tools.attack_values import DIMENSIONS, KINDS, LARGEST, PER_DIMENSION, SMALLEST, attack, run, trained
 
 QUIET = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -30,7 +30,7 @@ QUIET = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 )
 def test_any_landscape(kind, seed, dimension, per_dimension, tell):
     rng = np.random.default_rng(seed)
-    outcome = attack(0, KINDS[kind], rng, dimension, per_dimension * dimension, Watched(), tell)
+    outcome = attack(0, KINDS[kind], rng, dimension, per_dimension * dimension, trained(), tell)
     assert outcome.error is None, outcome.text
     assert outcome.refused == 0
 
