@@ -1,8 +1,9 @@
 """`Optimizer`: the same searches with the loop in the user's hands."""
 
+import itertools
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
+from l2e.api.handed import Handed, Told
 from l2e.api.result import collect
 from l2e.api.setup import check_inside, known_points, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
@@ -61,8 +63,9 @@ class Optimizer:
     opt.result().x
     ```
 
-    **Arguments:** as in `minimize`; in an `l2e.Space` points are dictionaries of parameters. Methods that run a loop of
-    their own (`l2e methods` says which) cannot be driven this way.
+    **Arguments:** as in `minimize`; in an `l2e.Space` points are dictionaries of parameters. `workers` is how many
+    points you evaluate at once: with more than one, `ask` may be called while points are out, and values may be told in
+    part. Methods that run a loop of their own (`l2e methods` says which) cannot be driven this way.
     """
 
     def __init__(
@@ -78,12 +81,14 @@ class Optimizer:
         population_size: int | None = None,
         target: float | None = None,
         max_seconds: float | None = None,
+        workers: int = 1,
     ):
+        self._workers = whole_number("workers", workers)
         self._view = view_of(bounds, integrality)
         if self._view is not None:
             bounds, x0 = self._view.box, self._view.start(x0)
         data = known_points(known, None if self._view is None else self._view.points)
-        self._origin = self._setup = prepare(bounds, method, budget, x0, rng, population_size, data)
+        self._origin = self._setup = prepare(bounds, method, budget, x0, rng, population_size, data, self._workers)
         self._target = target_value(target)
         self._max_seconds = seconds("max_seconds", max_seconds)
         self._began: float | None = None  # the clock starts with the first ask, after compilation
@@ -93,6 +98,7 @@ class Optimizer:
         self._told: list[_Told] = []  # all that was told: what search and meter can be made of again
         self._unasked: list[tuple[int, Known]] = []  # after how many batches they were told
         self._saved: _Saved | None = None
+        self._handed: Handed | None = None
         self._rebuild()
 
     @property
@@ -100,12 +106,13 @@ class Optimizer:
         """The method's name."""
         return self._setup.method
 
-    def ask(self) -> Any:
+    def ask(self, n: int | None = None) -> Any:
         """The next points to evaluate, shape (n, d), inside the box; never more than the budget has left.
 
         In a space they are a list of dictionaries.
 
-        Asking again before `tell` gives the same batch, so a crashed evaluation may simply ask again.
+        Asking again before `tell` gives the same batch, so a crashed evaluation may simply ask again. With several
+        workers it gives new points: up to `n`, or as many as there are workers without one.
         """
         reasons = self.stop()
         if "budget" in reasons:
@@ -114,7 +121,10 @@ class Optimizer:
             raise StopSearch(f"the search is over: {reasons}")
         if self._began is None:
             self._began = time.monotonic()
-        return self._batch() if self._view is None else self._view.batch(self._batch())
+        if n is not None and self._handed is None:
+            raise ValueError("ask(n) goes with several workers: Optimizer(workers=...)")
+        batch = self._batch() if self._handed is None else self._hand_out(self._handed, n)
+        return batch if self._view is None else self._view.batch(batch)
 
     def tell(self, points: Any, values: Any) -> None:
         """Give the values of the batch last asked, in any order; NaN, None or an infinity marks a failed evaluation.
@@ -125,10 +135,13 @@ class Optimizer:
         An interruption (Ctrl-C) inside `tell` does no harm: the batch was either taken, or will be asked again.
         """
         self._mend()
-        batch = self._batch()
+        batch = self._batch() if self._handed is None else self._handed.points
         given = np.asarray(points, dtype=np.float64) if self._view is None else self._view.asked(batch, points)
         plain = [np.nan if value is None else value for value in _each(values)]
         numbers = np.asarray([as_numbers(value, 1)[0] for value in plain], dtype=np.float64)
+        if self._handed is not None:
+            self._tell_some(self._handed, np.atleast_2d(given), numbers)
+            return
         given, numbers = self._without_unasked(batch, given, numbers)
         if not len(given) and len(batch):
             return
@@ -144,6 +157,27 @@ class Optimizer:
         self._take(told)
         self._whole = True
 
+    def _hand_out(self, handed: Handed, n: int | None) -> np.ndarray:
+        most = self._workers - handed.out if n is None else whole_number("n", n)
+        if most < 1:
+            raise ValueError(f"{handed.out} points are out, one for each worker; tell some of them, or ask(n) for more")
+        room = self._meter.remaining - handed.out
+        if room < 1:
+            raise BudgetExhausted(f"all evaluations that are left ({handed.out}) are out; tell their values")
+        self._whole = False
+        points = handed.ask(min(most, room))
+        self._whole = True
+        return points
+
+    def _tell_some(self, handed: Handed, points: np.ndarray, values: np.ndarray) -> None:
+        if points.shape != (len(values), self._setup.space.dimension):
+            raise ValueError(f"tell needs as many values as points, got shapes {points.shape} and {values.shape}")
+        told = Told(tuple(handed.numbers_of(points)), tuple(values.tolist()))
+        self._whole = False
+        handed.log.append(told)
+        handed.do(told, self._meter)
+        self._whole = True
+
     def stop(self) -> dict[str, Any]:
         """Reasons to stop, as a dict from name to value; empty while the search should go on."""
         self._mend()
@@ -152,7 +186,7 @@ class Optimizer:
             reasons["budget"] = self._budget
         if self._target is not None and self._meter.best_f <= self._target:
             reasons["target"] = self._target
-        if self._search.converged:
+        if self._search.converged if self._handed is None else self._handed.over:
             reasons["converged"] = True
         began = time.monotonic() if self._began is None else self._began
         if self._max_seconds is not None and time.monotonic() - began >= self._max_seconds:
@@ -171,22 +205,22 @@ class Optimizer:
         self._mend()
         target, known = Path(path).absolute(), self._saved
         if known is not None and known.path == target and target.is_file() and target.stat().st_size == known.size:
-            new = _frames(self._told[known.batches :])
+            new = self._new_frames(known.batches)
             with open(target, "ab") as file:
                 file.write(new)
                 file.flush()
                 os.fsync(file.fileno())
-            self._saved = _Saved(target, known.size + len(new), len(self._told))
+            self._saved = _Saved(target, known.size + len(new), self._entries)
             return
         space = None if self._view is None else repr(self._view.space)
         unasked = [[at, known.points.tolist(), known.values.tolist()] for at, known in self._unasked]
         first = None if self._origin.known is None else [part.tolist() for part in self._origin.known]
         given = {"space": space, "unasked": unasked, "known_points": first}
         header = saved.header_of(self._origin, target=self._target, max_seconds=self._max_seconds, **given)
-        content = opening(header) + _frames(_Told(one.x[None], np.asarray([one.value])) for one in self._kept)
-        content += (b"" if self._restart is None else restart_entry(self._restart)) + _frames(self._told)
+        content = opening(header) + _frames([_Told(one.x[None], np.asarray([one.value])) for one in self._kept], 0)
+        content += (b"" if self._restart is None else restart_entry(self._restart)) + self._new_frames(0)
         write_whole(target, content)
-        self._saved = _Saved(target, len(content), len(self._told))
+        self._saved = _Saved(target, len(content), self._entries)
 
     @classmethod
     def load(
@@ -207,14 +241,17 @@ class Optimizer:
         settings = saved.settings_of(path, recorded)
         view = None if bounds is None else view_of(bounds, integrality)
         saved.check_space(path, settings.get("space"), None if view is None else repr(view.space))
-        options = {name: settings.get(name) for name in ("bounds", "x0", "population_size", "target", "max_seconds")}
+        options: dict[str, Any] = {"workers": settings.get("workers", 1)}
+        options |= {name: settings.get(name) for name in ("bounds", "x0", "population_size", "target", "max_seconds")}
+        if view is not None:
+            options["bounds"] = view.box
         try:
             fresh = cls(
                 method=method or settings["method"],
                 budget=saved.told_budget(path),
                 rng=saved.key_of(settings.get("key"), path),
                 known=settings.get("known_points"),
-                **(options if view is None else options | {"bounds": view.box}),
+                **options,
             )
         except UnknownNameError:
             raise
@@ -226,6 +263,15 @@ class Optimizer:
         fresh._budget = fresh._budget if budget is None else whole_number("budget", budget)
         fresh._resume(path, recorded)
         return fresh
+
+    @property
+    def _entries(self) -> int:
+        return len(self._told) if self._handed is None else len(self._handed.log)
+
+    def _new_frames(self, since: int) -> bytes:
+        if self._handed is not None:
+            return self._handed.frames(since)
+        return _frames(self._told[since:], sum(len(told.values) for told in self._told[:since]))
 
     def _batch(self) -> np.ndarray:
         return self._search.ask()[: self._meter.remaining]
@@ -257,6 +303,7 @@ class Optimizer:
         for batches, told in enumerate(self._told, 1):
             self._take(told)
             self._know(batches)
+        self._handed = self._hand(self._handed) if self._workers > 1 else None
         self._whole = True
 
     def _know(self, batches: int) -> None:
@@ -285,12 +332,26 @@ class Optimizer:
             self._search.know(known)
         return given[~other], numbers[~other]
 
+    def _hand(self, before: Handed | None) -> Handed:
+        """The desk of a search with several workers, with all that was asked and told at the one before."""
+        handed = Handed(self._setup)
+        if before is not None:
+            handed.log, handed.lost = before.log, before.lost
+            handed.replay(self._meter)
+        self._search = handed.search
+        return handed
+
     def _resume(self, path: Any, recorded: Recorded) -> None:
         """Tell this fresh search what a journal holds; if it asks for other points here, begin from the best one."""
         *earlier, last = recorded.segments
         self._kept = [evaluation for segment in earlier for evaluation in segment.evaluations]
         self._restart, self._setup = last.restart, saved.of_segment(self._origin, last)
         self._rebuild()
+        if self._handed is not None:
+            if not self._handed.resume(last, self._meter):
+                saved.warn_of_other_points(path, recorded)
+                self._begin_from(recorded)
+            return
         left = list(last.evaluations)
         while left and len(left) >= len(batch := self._batch()) > 0:
             chunk, left = left[: len(batch)], left[len(batch) :]
@@ -304,7 +365,7 @@ class Optimizer:
             self._know(len(self._told))
 
     def _begin_from(self, recorded: Recorded) -> None:
-        self._kept, self._told = recorded.evaluations, []
+        self._kept, self._told, self._handed = recorded.evaluations, [], None
         self._restart = None
         self._setup = self._origin
         self._rebuild()
@@ -320,8 +381,12 @@ def _each(values: Any) -> list[Any]:
     return np.ravel(np.asarray(values)).tolist()
 
 
-def _frames(batches: Iterable[_Told]) -> bytes:
-    return b"".join(entries(told.points, told.values, told.reasons()) for told in batches)
+def _frames(batches: Sequence[_Told], first: int) -> bytes:
+    """Batches as a journal keeps them; `first`: the number of their first evaluation."""
+    ends = itertools.accumulate((len(told.values) for told in batches), initial=first)
+    return b"".join(
+        entries(told.points, told.values, told.reasons(), n) for told, n in zip(batches, ends, strict=False)
+    )
 
 
 def _are_same(batch: np.ndarray, given: np.ndarray) -> bool:

@@ -1,6 +1,7 @@
 """`minimize`: a function, its bounds, a budget."""
 
 import contextlib
+import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,11 @@ from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
 from l2e.core.errors import unknown
 from l2e.core.evaluator import Evaluator
-from l2e.core.meter import OnError
+from l2e.core.failing import on_error_policy
 from l2e.core.problem import AbstractProblem, HostFunction
 from l2e.core.space import Space
 from l2e.core.stops import ObjectiveError, StopSearch
+from l2e.core.workers.choose import crew_size, make_crew
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -41,9 +43,11 @@ def minimize(
     max_seconds: float | None = None,
     timeout: float | None = None,
     population_size: int | None = None,
-    on_error: OnError = "penalize",
+    on_error: str = "penalize",
     callback: "Callable[[OptimizeResult], Any] | None" = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    workers: Any = None,
+    order: str = "asked",
 ) -> "OptimizeResult":
     """Minimise a black-box function on a box within a counted budget of evaluations.
 
@@ -73,18 +77,24 @@ def minimize(
     - `target`: stop at the first value at or below it.
     - `max_seconds`: stop that much wall time after the first evaluation began, also when one hangs. Compilation before
       it does not count.
-    - `timeout`: seconds one call of `fun` may take before it counts as failed. With `max_seconds` or `timeout` it is
-      called in a thread of its own.
+    - `timeout`: seconds one call of `fun` may take before it counts as failed. With `workers` its process is ended;
+      without, it is called in a thread, which cannot be ended.
     - `population_size`: instead of the method's own choice.
     - `on_error`: what to do when `fun` raises, times out or returns NaN or an infinity: "penalize" (it ranks last and
-      is listed in `result.failures`) or "raise".
-    - `callback`: called with an `OptimizeResult` (x, fun, nfev, nit) after each batch; `StopIteration` stops.
+      is listed in `result.failures`), "raise", or "retry(3)" (it is first tried again, and counted once).
+    - `callback`: called with an `OptimizeResult` (x, fun, nfev, nit, points, values_of_points) after each batch; when
+      it returns True or raises `StopIteration`, the search ends.
     - `checkpoint`: a file to which every evaluation is appended as soon as it is done. The same call resumes from it,
       also with another `budget`; `fun` itself cannot be compared, so resume with the same one.
+    - `workers`: a number of processes that evaluate at once; or an executor, a function like `map`,
+      `joblib.Parallel`, a Dask client, or `ray`. The method is told how many there are.
+    - `order`: "asked": values are told in the order of their points, so the same seed and number of workers give the
+      same result; "arrival": as they come, which is faster where times differ, and cannot be repeated.
 
     **Returns:** scipy's `OptimizeResult` with `x, fun, nfev, nit, success, status, message, reason`, `history` (best
-    `fun` at the `nfev` that improved it), `failures`, `n_failed`, `method`, and, where the method keeps an account
-    (`auto` does): `confidence` and `warnings`, its own assessment of the run, and `trace`, which part of it had which
+    `fun` at the `nfev` that improved it), `failures`, `n_failed`, `evaluations` (every point with its
+    value, status, seconds and who asked for it), `method`, and, where the method keeps an account (`auto` does):
+    `confidence` and `warnings`, its own assessment of the run, and `trace`, which part of it had which
     evaluations and why it ended. Success means that it ended for a reason of its own and found a finite value; if no
     evaluation gave one, `x` is None and `fun` is `inf`.
 
@@ -92,8 +102,7 @@ def minimize(
     `ObjectiveError`, also with a `result`, when `fun` returns no number or fails and `on_error` is "raise". Any
     other exception, of the callback or the method, has a `result` too once something was evaluated.
     """
-    if on_error not in ("penalize", "raise"):
-        raise unknown("on_error", on_error, ("penalize", "raise"))
+    on_error_policy(on_error)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {type(callback).__name__}")
     args = args if isinstance(args, tuple) else (args,)
@@ -110,6 +119,13 @@ def minimize(
         raise ValueError("bounds are needed: one (low, high) pair per coordinate, e.g. bounds=[(-5, 5)] * 10")
     if not callable(fun):
         raise TypeError(f"fun must be callable, got {type(fun).__name__}")
+    size = crew_size(workers)
+    if order not in ("asked", "arrival"):
+        raise unknown("order", order, ("asked", "arrival"))
+    if order == "arrival" and workers is None:
+        raise ValueError("order='arrival' goes with workers: one point at a time always arrives in order")
+    if workers is not None and vectorized:
+        raise ValueError("workers evaluate one point each; a vectorized function takes whole batches itself")
     told = budget
     if checkpoint is not None and saved.exists(checkpoint):
         rng = saved.saved_key(checkpoint) if rng is None else rng
@@ -119,9 +135,10 @@ def minimize(
         bounds, x0, fun, args = view.box, view.start(x0), view.function(fun, args, vectorized), ()
         callback = view.callback(callback)
     data = known_points(known, None if view is None else view.points)
-    setup = prepare(bounds, method, told, x0, rng, population_size, data)
+    setup = prepare(bounds, method, told, x0, rng, population_size, data, size)
+    function = WithArguments(fun, args) if args else fun
     evaluate = Evaluator(
-        (lambda x: fun(x, *args)) if args else fun,
+        function,
         setup.space,
         whole_number("budget", budget),
         vectorized=vectorized,
@@ -130,10 +147,11 @@ def minimize(
         timeout=seconds("timeout", timeout),
         on_error=on_error,
         callback=callback,
+        crew=None if workers is None else make_crew(workers, function, seconds("timeout", timeout)),
     )
     if data is not None:
         evaluate.know(*data)
-    running = saved.Running(setup, evaluate, checkpoint)
+    running = saved.Running(setup, evaluate, checkpoint, arrival=order == "arrival")
 
     def found(reason: str, message: str) -> "OptimizeResult":
         result = collect(evaluate.meter, setup.method, reason, message, running.search)
@@ -157,3 +175,14 @@ def minimize(
         raise
     finally:
         evaluate.close()
+
+
+@dataclasses.dataclass(frozen=True)
+class WithArguments:
+    """A function with its further arguments: unlike a lambda, it can be sent to another process."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+    def __call__(self, x: Any) -> Any:
+        return self.function(x, *self.arguments)

@@ -8,7 +8,17 @@ from l2e.core.search import AbstractSearch, Span
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
-STATUS = {"target": 0, "budget": 1, "converged": 2, "callback": 3, "max_seconds": 4, "interrupted": 5, "running": 6}
+STATUS = {
+    "target": 0,
+    "budget": 1,
+    "converged": 2,
+    "callback": 3,
+    "max_seconds": 4,
+    "interrupted": 5,
+    "running": 6,
+    "settled": 7,
+    "errors": 8,
+}
 """The integer `status` for each reason to end; a run in which no evaluation succeeded has -1."""
 
 NO_VALUE = -1
@@ -50,6 +60,7 @@ def collect(
         history=meter.history,
         failures=list(meter.failures),
         n_failed=meter.failed,
+        evaluations=meter.record.evaluations(),
         confidence=None if said is None else said.confidence,
         warnings=[] if said is None else list(said.warnings),
         trace=[] if search is None else _within(search.account.spans, meter.used),

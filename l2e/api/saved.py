@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from l2e.api.arrival import ArrivalRun
 from l2e.api.setup import Setup
 from l2e.core.checkpoint import CheckpointError
 from l2e.core.environment import differences, environment
@@ -80,12 +81,15 @@ def check_space(path: str | os.PathLike[str], stored: Any, given: str | None) ->
 class Running:
     """One run of a search, with or without a journal; `search` is what runs, for questions about the run.
 
-    **Arguments:** `setup`: the search; `evaluate`: the metered function; `path`: the journal, or None.
+    **Arguments:** `setup`: the search; `evaluate`: the metered function; `path`: the journal, or None; `arrival`: tell
+    values as they arrive instead of batch by batch.
     """
 
-    def __init__(self, setup: Setup, evaluate: Evaluator, path: str | os.PathLike[str] | None = None):
+    def __init__(
+        self, setup: Setup, evaluate: Evaluator, path: str | os.PathLike[str] | None = None, arrival: bool = False
+    ):
         self.search: AbstractSearch | None = None
-        self._setup, self._evaluate, self._path = setup, evaluate, path
+        self._setup, self._evaluate, self._path, self._arrival = setup, evaluate, path, arrival
 
     def __call__(self) -> str:
         """Run until the search ends by itself, and say why.
@@ -95,19 +99,27 @@ class Running:
         """
         return self._go(self._setup) if self._path is None else self._go_on(self._path)
 
-    def _go(self, setup: Setup) -> str:
+    def _go(self, setup: Setup, known: Segment | None = None) -> str:
+        if self._arrival:
+            run = ArrivalRun(setup, self._evaluate, known)
+            self.search = run.search
+            return run()
         self.search = setup.search()
         return setup.run(self._evaluate, self.search)
 
     def _go_on(self, path: str | os.PathLike[str]) -> str:
-        journal, evaluate = Journal(path, header_of(self._setup)), self._evaluate
+        order = "arrival" if self._arrival else "asked"
+        journal, evaluate = Journal(path, header_of(self._setup, order=order)), self._evaluate
         try:
             check_same(path, journal.recorded, self._setup)
+            stored = settings_of(path, journal.recorded).get("order", order)
+            if stored != order:
+                raise CheckpointError(f"{path} was begun with order={stored!r}; go on with the same")
             *earlier, last = journal.recorded.segments
             evaluate.start_over(evaluation for segment in earlier for evaluation in segment.evaluations)
-            evaluate.follow(journal, last.evaluations)
+            evaluate.follow(journal, last)
             try:
-                return self._go(of_segment(self._setup, last))
+                return self._go(of_segment(self._setup, last), last)
             except OtherPoints:
                 warn_of_other_points(path, journal.recorded)
             evaluate.start_over(journal.recorded.evaluations)

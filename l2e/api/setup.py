@@ -1,5 +1,6 @@
 """What `minimize` and `Optimizer` are told, checked at the door."""
 
+import contextlib
 import dataclasses
 import hashlib
 import sys
@@ -35,6 +36,8 @@ class Setup:
     population_size: int | None
     known: Known | None = None
     """Evaluations made elsewhere."""
+    workers: int = 1
+    """How many points are evaluated at once."""
 
     def search(self) -> AbstractSearch | None:
         """What runs the method batch by batch, or None if it runs a loop of its own."""
@@ -70,7 +73,7 @@ class Setup:
         """Another search of the same method that goes on from a point, after so many evaluations."""
         method = self.searcher
         if isinstance(self.method, str) and catalog.is_name(self.method):
-            method = catalog.method(self.method).build(self.space.dimension, budget, self.population_size)
+            method = _built(self.method, self.space.dimension, budget, self.population_size, self.workers)
         return dataclasses.replace(self, searcher=method, start=start, budget=budget, key=fold_in(self.key, used))
 
     @property
@@ -85,6 +88,7 @@ class Setup:
             "x0": None if self.start is None else self.start.tolist(),
             "population_size": self.population_size,
             "searcher": fingerprint(self.searcher),
+            **({"workers": self.workers} if self.workers > 1 else {}),
             **({} if mixed is None else {"kinds": mixed}),
             **({} if self.known is None else {"known": _digest(self.known)}),
         }
@@ -103,12 +107,13 @@ def prepare(
     rng: Any = None,
     population_size: Any = None,
     known: Known | None = None,
+    workers: int = 1,
 ) -> Setup:
     """Check everything a search is told; errors say what was given and what is allowed."""
     space = bounds if isinstance(bounds, MixedBox) else box(bounds)
     evaluations = whole_number("budget", budget)
     size = None if population_size is None else whole_number("population_size", population_size)
-    name, searcher = _searcher(method, space.dimension, evaluations, size)
+    name, searcher = _searcher(method, space.dimension, evaluations, size, workers)
     start = _start(x0, space)
     if known is not None:
         check_inside("known point", known.points, space)
@@ -117,7 +122,7 @@ def prepare(
             raise ValueError(f"several x0 are for the default method; {name!r} begins at one")
         if start is None and known is not None:
             start = known.points[int(np.argmin(known.values))]
-    return Setup(space, name, searcher, evaluations, as_key(rng), start, size, known)
+    return Setup(space, name, searcher, evaluations, as_key(rng), start, size, known, workers)
 
 
 def known_points(given: Any, translate: Callable[[Any], np.ndarray] | None = None) -> Known | None:
@@ -143,14 +148,29 @@ def _digest(known: Known) -> str:
     return hashlib.sha256(known.points.tobytes() + known.values.tobytes()).hexdigest()
 
 
-def _searcher(method: Any, dimension: int, budget: int, size: int | None) -> tuple[str, Searcher]:
+def _searcher(method: Any, dimension: int, budget: int, size: int | None, workers: int) -> tuple[str, Searcher]:
     if is_method(method):
         if size is not None:
             raise ValueError("population_size goes with a method's name; an algorithm object has its own")
-        return type(method).__name__, method
+        return type(method).__name__, _told_workers(method, workers)
     if not isinstance(method, str):
         raise TypeError(f"method must be a name or an algorithm object, got {type(method).__name__}")
-    return method, catalog.method(method).build(dimension, budget, size)
+    return method, _built(method, dimension, budget, size, workers)
+
+
+def _built(name: str, dimension: int, budget: int, size: int | None, workers: int) -> Searcher:
+    """A method by its name; with several workers its own population size becomes a multiple of their number."""
+    method = catalog.method(name)
+    searcher = method.build(dimension, budget, size)
+    own = getattr(searcher, "population_size", None)
+    if workers > 1 and size is None and isinstance(own, int) and own % workers:
+        with contextlib.suppress(ValueError):  # a method whose size is fixed keeps it
+            searcher = method.build(dimension, budget, -(-own // workers) * workers)
+    return _told_workers(searcher, workers)
+
+
+def _told_workers(searcher: Searcher, workers: int) -> Searcher:
+    return searcher.with_workers(workers) if workers > 1 and isinstance(searcher, AbstractProgram) else searcher
 
 
 def is_method(thing: Any) -> bool:

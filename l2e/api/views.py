@@ -3,6 +3,7 @@
 Plain boxes need no view: their points are what the user sees.
 """
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -66,21 +67,15 @@ class View:
 
     def function(self, fun: Callable[..., Any], args: tuple[Any, ...], vectorized: bool) -> Callable[[Any], Any]:
         """The user's function as a function of points of the box."""
-        if vectorized:
-            return lambda batch: fun(self.batch(batch), *args)
-        call = self.caller(fun, args)
-        return lambda point: call(self.show(point))
+        return InTerms(self, fun, args, vectorized, self.by_names(fun, args))
 
     def batch(self, points: np.ndarray) -> Any:
         """What a vectorised function is given."""
         return [self.show(point) for point in points]
 
-    def caller(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any], Any]:
-        """How the user's function is called: by names if it takes them, else with the dictionary."""
-        example = self.show(np.asarray(self.box.lower))
-        if not args and _takes(fun, **example):
-            return lambda params: fun(**params)
-        return lambda params: fun(params, *args)
+    def by_names(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+        """Whether the user's function takes the parameters by their names; else it is given the dictionary."""
+        return not args and _takes(fun, **self.show(np.asarray(self.box.lower)))
 
     def callback(self, callback: Callable[..., Any] | None) -> Callable[..., Any] | None:
         """The user's callback, told of points in the user's terms."""
@@ -94,6 +89,10 @@ class View:
             result.params = None if best is None else self.space.params(best)
         if "failures" in result:
             result.failures = [one._replace(x=self.vector(one.x)) for one in result.failures]
+        if "points" in result:
+            result.points = self.batch(result.points)
+        if "evaluations" in result:
+            result.evaluations = result.evaluations.in_terms(self.vector, self.space.params)
         return result
 
 
@@ -116,8 +115,25 @@ class VectorView(View):
     def batch(self, points: np.ndarray) -> np.ndarray:
         return np.asarray([self.show(point) for point in points])
 
-    def caller(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> Callable[[Any], Any]:
-        return lambda x: fun(x, *args)
+    def by_names(self, fun: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+        return False
+
+
+@dataclasses.dataclass(frozen=True)
+class InTerms:
+    """A user's function as a function of points of the box; unlike a lambda, it can be sent to another process."""
+
+    view: View
+    fun: Callable[..., Any]
+    args: tuple[Any, ...]
+    vectorized: bool
+    by_names: bool
+
+    def __call__(self, points: np.ndarray) -> Any:
+        if self.vectorized:
+            return self.fun(self.view.batch(points), *self.args)
+        shown = self.view.show(points)
+        return self.fun(**shown) if self.by_names else self.fun(shown, *self.args)
 
 
 def view_of(bounds: Any, integrality: Any = None) -> View | None:

@@ -5,7 +5,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
@@ -34,7 +34,8 @@ def minimize(
     timeout: Annotated[float | None, arg(metavar="S")] = None,
     population_size: Annotated[int | None, arg(metavar="N")] = None,
     vectorized: bool = False,
-    on_error: Literal["penalize", "raise"] = "penalize",
+    on_error: Annotated[str, arg(metavar="penalize|raise|retry(N)")] = "penalize",
+    workers: Annotated[int | None, arg(metavar="N")] = None,
     checkpoint: Annotated[Path | None, arg(metavar="FILE")] = None,
     trace: bool = False,
     plot: Annotated[Path | None, arg(metavar="PNG")] = None,
@@ -60,7 +61,8 @@ def minimize(
         timeout: Seconds one evaluation may take before it counts as failed.
         population_size: Instead of the method's own choice.
         vectorized: The function takes a batch (n, d) and returns (n,).
-        on_error: What to do when the function fails: penalize (rank last, go on) or raise.
+        on_error: What to do when the function fails: penalize (rank last, go on), raise, or retry(3) first.
+        workers: Evaluate in that many processes at once; -1 for one per core.
         checkpoint: Journal of all evaluations; run the same command again to resume, also with a larger budget.
         trace: Show which part of the method had which evaluations, and why it ended.
         plot: Write a picture of the convergence here, with the parts of the method.
@@ -88,6 +90,7 @@ def minimize(
         "timeout": timeout,
         "population_size": population_size,
         "on_error": on_error,
+        "workers": workers,
         "checkpoint": checkpoint,
     }
     result, seconds, code = _search(problem, options, console)

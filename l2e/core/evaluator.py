@@ -3,25 +3,29 @@
 import contextlib
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from l2e.core.answers import as_numbers, description
+from l2e.core.apart import Apart
 from l2e.core.box import Box
-from l2e.core.journal import DEADLY, Evaluation, Journal
-from l2e.core.meter import Failure, History, Meter, OnError
+from l2e.core.ending import Ending
+from l2e.core.failing import SameErrors, on_error_policy
+from l2e.core.journal import DEADLY, Evaluation, Journal, Segment
+from l2e.core.meter import Failure, History, Meter
 from l2e.core.stops import (
     BudgetExhausted,
     ObjectiveError,
     OutOfTime,
+    SameError,
     StoppedByCallback,
     StopSearch,
     TargetReached,
 )
 from l2e.core.watchdog import TimedOutError, Watchdog
+from l2e.core.workers.contract import AbstractCrew, Outcome, last_line
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -47,10 +51,17 @@ class Evaluator:
     - `target`: stop once a value is at or below it.
     - `max_seconds`: stop that much wall time after the first evaluation began; also ends one that hangs.
     - `timeout`: seconds one call of the function may take before it counts as failed. With either of the two the
-      function is called in a thread of its own.
-    - `on_error`: "penalize" or "raise".
-    - `callback`: called with an `OptimizeResult` after each batch; its `StopIteration` stops the search.
+      function is called in a thread of its own; with a crew, which has its own time-out, not.
+    - `on_error`: "penalize", "raise", "retry" or "retry(3)": a failed evaluation is tried again so often, and counted
+      once.
+    - `callback`: called with an `OptimizeResult` after each batch; True or `StopIteration` stops the search.
+    - `crew`: evaluates the points of a batch at once, in other processes; they are counted in the order of the batch.
+    - `ending`: says when the search has settled.
+    - `observer`: called after each evaluation, with this object.
     """
+
+    part = ""
+    """Who asks now, for the record."""
 
     def __init__(
         self,
@@ -62,24 +73,34 @@ class Evaluator:
         target: float | None = None,
         max_seconds: float | None = None,
         timeout: float | None = None,
-        on_error: OnError = "penalize",
+        on_error: str = "penalize",
         callback: "Callable[[OptimizeResult], Any] | None" = None,
+        crew: AbstractCrew | None = None,
+        ending: Ending | None = None,
+        observer: "Callable[[Evaluator], None] | None" = None,
     ):
-        self.meter = Meter(space, budget, on_error)
+        self._on_error = on_error_policy(on_error)
+        self.meter = Meter(space, budget, self._on_error.penalize)
         self.target = target
         self.stop: StopSearch | None = None
         self._function = function
         self._x64 = _x64_here()  # the user's setting, in which the function runs whoever calls it
         self._vectorized = vectorized
-        self._on_error: OnError = on_error
         self._callback = callback
+        self._ending, self._observer = ending, observer
+        self.apart = None if crew is None else Apart(self, crew, self._on_error.retries)
+        """Evaluates in other processes, if there are workers."""
+        self._errors = SameErrors()
         self._timeout = timeout
         self._max_seconds = max_seconds
-        self._deadline: float | None = None
-        self._watchdog = None if timeout is None and max_seconds is None else Watchdog()
+        self.deadline: float | None = None
+        """When the time is over, on the monotonic clock."""
+        watched = crew is None and not (timeout is None and max_seconds is None)
+        self._watchdog = Watchdog() if watched else None
         self._lower, self._upper = np.asarray(space.lower), np.asarray(space.upper)
         self._journal: Journal | None = None
-        self._recorded: deque[Evaluation] = deque()
+        self._recorded: dict[int, Evaluation] = {}
+        self._asked = 0  # points of this search so far: the number of the next one
         self._deaths: dict[bytes, int] = {}
         self._known: tuple[np.ndarray, np.ndarray] | None = None
 
@@ -136,19 +157,30 @@ class Evaluator:
         self._check(batch)
         allowed = batch[: self.remaining]
         if len(allowed):
-            replayed = len(self._recorded) >= len(allowed)
+            replayed = all(number in self._recorded for number in range(self._asked, self._asked + len(allowed)))
+            self.meter.record.part(self.part)
             values = self._evaluate(allowed)
-            self._finish_batch(tell=not replayed)
+            self._asked += len(allowed)
+            self.finish(allowed, values, tell=not replayed)
         else:
             values = np.empty(0)
         if len(allowed) < len(batch):
-            self._refuse(BudgetExhausted(f"all {self.budget} evaluations are used"))
+            self.refuse_more()
         return float(values[0]) if single else values
 
-    def follow(self, journal: Journal, recorded: Iterable[Evaluation]) -> None:
-        """Record evaluations in a journal, and answer the first ones from it instead of calling the function."""
+    def refuse_more(self) -> None:
+        """End the search: there are no evaluations left."""
+        self._refuse(BudgetExhausted(f"all {self.budget} evaluations are used"))
+
+    def begin_clock(self) -> None:
+        """The time limit counts from now on, unless it does already."""
+        if self._max_seconds is not None and self.deadline is None:
+            self.deadline = time.monotonic() + self._max_seconds
+
+    def follow(self, journal: Journal, segment: Segment) -> None:
+        """Record evaluations in a journal, and answer from it what it knows instead of calling the function."""
         self._journal = journal
-        self._recorded = deque(recorded)
+        self._recorded = dict(segment.finished)
         self._deaths = journal.recorded.deaths
 
     def know(self, points: np.ndarray, values: np.ndarray) -> None:
@@ -158,18 +190,20 @@ class Evaluator:
 
     def start_over(self, evaluations: Iterable[Evaluation]) -> None:
         """Forget the count, then count evaluations of earlier searches, which are not asked for again."""
-        self.meter = Meter(self.space, self.budget, self._on_error)
+        self.meter = Meter(self.space, self.budget, self._on_error.penalize)
         if self._known is not None:
             self.meter.know(*self._known)
-        self._recorded.clear()
+        self._recorded, self._asked = {}, 0
         self.stop = None
         for evaluation in evaluations:
-            self.meter.count(evaluation.x, evaluation.value, evaluation.reason)
+            self._count_known(evaluation)
 
     def close(self) -> None:
-        """Release the helper thread, if there is one."""
+        """Release the helper thread and the workers, if there are any."""
         if self._watchdog is not None:
             self._watchdog.close()
+        if self.apart is not None:
+            self.apart.crew.close()
 
     def _check(self, batch: np.ndarray) -> None:
         if self.stop is not None:
@@ -178,73 +212,139 @@ class Evaluator:
             raise ValueError(f"points must have shape (n, {self._lower.size}), got {batch.shape}")
         if not ((batch >= self._lower).all() and (batch <= self._upper).all()):
             raise ValueError("a point to evaluate is outside the box or not a number")
-        if self._max_seconds is not None and self._deadline is None and not self._recorded:
-            self._deadline = time.monotonic() + self._max_seconds
-        self._check_time()
+        if self._asked not in self._recorded:
+            self.begin_clock()
+        self.check_time()
 
-    def _check_time(self) -> None:
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+    def check_time(self) -> None:
+        """Refuse further evaluations once the time limit has passed."""
+        if self.deadline is not None and time.monotonic() >= self.deadline:
             self._refuse(OutOfTime(f"the {self._max_seconds:g} seconds given are over"))
 
     def _refuse(self, stop: StopSearch) -> None:
         self.stop = stop
         raise stop
 
-    def _finish_batch(self, tell: bool) -> None:
+    def finish(self, batch: np.ndarray, values: np.ndarray, tell: bool = True) -> None:
+        """A batch is done: call back unless it was replayed, and end the search if it is time."""
         self.meter.batches += 1
         if tell and self._callback is not None:
-            from scipy.optimize import OptimizeResult
-
-            best = None if self.best_x is None else self.best_x.copy()
-            try:
-                self._callback(OptimizeResult(x=best, fun=self.best_f, nfev=self.used, nit=self.meter.batches))
-            except StopIteration:
-                self.stop = StoppedByCallback("stopped by the callback")
+            self._call_back(self._callback, batch, values)
+        if self._ending is not None and self.stop is None:
+            self.stop = self._ending.check(self.meter)
         if self.target is not None and self.best_f <= self.target:
             self.stop = TargetReached(f"reached the target {self.target}")
         if self.stop is not None:
             raise self.stop
 
+    def _call_back(self, callback: Callable[..., Any], batch: np.ndarray, values: np.ndarray) -> None:
+        from scipy.optimize import OptimizeResult
+
+        best = None if self.best_x is None else self.best_x.copy()
+        state = OptimizeResult(x=best, fun=self.best_f, nfev=self.used, nit=self.meter.batches)
+        state.points, state.values_of_points = batch.copy(), values.copy()
+        try:
+            answer = callback(state)
+        except StopIteration:
+            answer = True
+        if isinstance(answer, bool | np.bool_) and answer and self.stop is None:
+            self.stop = StoppedByCallback("stopped by the callback")
+
     def _evaluate(self, batch: np.ndarray) -> np.ndarray:
+        if self.apart is not None:
+            return self.apart.batch(batch, self._asked)
         if self._vectorized:
-            known = min(len(self._recorded), len(batch))
-            values = [self._recall(point) for point in batch[:known]]
+            known = next((i for i in range(len(batch)) if self._asked + i not in self._recorded), len(batch))
+            values = [self.recall(point, self._asked + i) for i, point in enumerate(batch[:known])]
             fresh = self._evaluate_together(batch[known:]) if known < len(batch) else np.empty(0)
             return np.concatenate([values, fresh]) if known else fresh
-        values = np.empty(len(batch))
+        values = np.full(len(batch), np.inf)  # what is not evaluated is not counted
         for i, point in enumerate(batch):
-            values[i] = self._recall(point) if self._recorded else self._evaluate_one(point)
-            if self.target is not None and values[i] <= self.target:
-                values[i + 1 :] = np.inf  # the rest of the batch is not evaluated and not counted
+            number = self._asked + i
+            values[i] = self.recall(point, number) if number in self._recorded else self._evaluate_one(point)
+            if self.is_over(values[i]):
                 break
         return values
 
-    def _recall(self, point: np.ndarray) -> float:
+    def is_over(self, value: float) -> bool:
+        """Whether the rest of a batch need not be evaluated."""
+        return (self.target is not None and value <= self.target) or self.stop is not None
+
+    def recall(self, point: np.ndarray, number: int) -> float:
         """The recorded answer to the question that is asked again."""
-        evaluation = self._recorded.popleft()
+        evaluation = self._recorded.pop(number)
         if not np.array_equal(evaluation.x, point):
             raise OtherPoints("the search asks for other points than those in its journal")
-        return self.meter.count(point, evaluation.value, evaluation.reason)
+        return self._count_known(evaluation)
+
+    def _count_known(self, evaluation: Evaluation) -> float:
+        return self.meter.count(evaluation.x, evaluation.value, evaluation.reason, "", evaluation.seconds)
+
+    def knows(self, number: int) -> bool:
+        """Whether the journal has the value of the point of this number."""
+        return number in self._recorded
+
+    def note_begin(self, group: list[tuple[int, np.ndarray]], part: str) -> None:
+        """Write down that workers are about to evaluate these points."""
+        if self._journal is not None:
+            numbers = [number for number, _ in group]
+            self._journal.begin(np.asarray([point for _, point in group]), numbers, part, apart=True)
+
+    def note_end(self, outcome: Outcome) -> None:
+        """Write down what a worker has found."""
+        if self._journal is not None:
+            self._journal.end(outcome.value, why(outcome.value, outcome.reason), outcome.number, outcome.seconds)
+
+    def count_outcome(self, point: np.ndarray, outcome: Outcome) -> float:
+        """Count what a worker has found; its value, `+inf` if it failed."""
+        self._look_for_errors(outcome.reason, outcome.where)
+        value = self.meter.count(point, outcome.value, outcome.reason, outcome.where, outcome.seconds)
+        self._observe()
+        return value
+
+    def run_out_of_time(self, running: int) -> None:
+        """End the search at its time limit, with so many evaluations under way, which were begun and so count."""
+        self.meter.used += running
+        self.check_time()
 
     def _evaluate_one(self, point: np.ndarray) -> float:
-        self._check_time()
+        self.check_time()
         if self._deaths.get(point.tobytes(), 0) >= DEADLY:
             return self._killer(point)
+        began = time.perf_counter()
         with self._journaled(point[None]):
-            answer, reason = self._call(point.copy())
+            answer, reason, where = self._try(point)
+        seconds = time.perf_counter() - began
         value = np.nan if reason else float(answer[0])
-        self._note(np.asarray([value]), reason)
-        return self.meter.count(point, value, reason)
+        self._note(np.asarray([value]), reason, seconds)
+        self._look_for_errors(reason, where)
+        value = self.meter.count(point, value, reason, where, seconds)
+        self._observe()
+        return value
 
     def _evaluate_together(self, batch: np.ndarray) -> np.ndarray:
         deadly = [self._deaths.get(point.tobytes(), 0) >= DEADLY for point in batch] if self._deaths else []
         if any(deadly):
             return np.asarray([self._killer(point) for point in batch])
+        began = time.perf_counter()
         with self._journaled(batch):
-            answer, reason = self._call(batch.copy())
+            answer, reason, where = self._try(batch)
+        seconds = (time.perf_counter() - began) / len(batch)
         values = np.full(len(batch), np.nan) if reason else answer
-        self._note(values, reason)
-        return self.meter.count_all(batch, values, reason)
+        self._note(values, reason, seconds)
+        self._look_for_errors(reason, where)
+        values = self.meter.count_all(batch, values, reason, where, seconds)
+        self._observe()
+        return values
+
+    def _look_for_errors(self, reason: str | None, where: str) -> None:
+        message = self._errors.saw(reason, where)
+        if message is not None and self._on_error.penalize:
+            self.stop = SameError(message)
+
+    def _observe(self) -> None:
+        if self._observer is not None:
+            self._observer(self)
 
     def _killer(self, point: np.ndarray) -> float:
         """A point that ended its process each time it was evaluated is not evaluated again."""
@@ -260,20 +360,28 @@ class Evaluator:
         if self._journal is None:
             yield
             return
-        self._journal.begin(batch)
+        self._journal.begin(batch, part=self.part)
         try:
             yield
         except BaseException:
             self._journal.abandon()
             raise
 
-    def _note(self, values: np.ndarray, reason: str | None) -> None:
+    def _note(self, values: np.ndarray, reason: str | None, seconds: float) -> None:
         if self._journal is not None:
             for value in values.tolist():
-                self._journal.end(value, reason if reason else None if np.isfinite(value) else f"returned {value}")
+                self._journal.end(value, why(value, reason), None, seconds)
 
-    def _call(self, argument: np.ndarray) -> tuple[Any, str | None]:
-        """The function's answers as numbers and None, or nothing and the reason of its failure."""
+    def _try(self, argument: np.ndarray) -> tuple[Any, str | None, str]:
+        """`_call`, again while it fails and the policy is to retry."""
+        for _ in range(self._on_error.retries):
+            answer, reason, where = self._call(argument.copy())
+            if reason is None and np.isfinite(answer).all():
+                return answer, reason, where
+        return self._call(argument.copy())
+
+    def _call(self, argument: np.ndarray) -> tuple[Any, str | None, str]:
+        """The function's answers as numbers and None, or nothing, the reason of its failure and where it happened."""
         n = 1 if argument.ndim == 1 else len(argument)
         try:
             if self._watchdog is None:
@@ -281,17 +389,17 @@ class Evaluator:
             else:
                 answer = self._watchdog(lambda: self._apply(argument), self._patience())
         except TimedOutError as error:
-            if self._deadline is not None and time.monotonic() >= self._deadline:
+            if self.deadline is not None and time.monotonic() >= self.deadline:
                 self.meter.used += n  # begun, so counted; not the point's fault
-                self._check_time()
-            return None, f"timed out: {error}"
+                self.check_time()
+            return None, f"timed out: {error}", ""
         except (Exception, SystemExit) as error:
-            if self._on_error == "raise":
+            if not self._on_error.penalize:
                 raise ObjectiveError(
                     f"the objective raised {description(error)} at evaluation {self.used + 1}"
                 ) from error
-            return None, f"raised {description(error)}"
-        return as_numbers(answer, n), None
+            return None, f"raised {description(error)}", last_line(error)
+        return as_numbers(answer, n), None, ""
 
     def _apply(self, argument: np.ndarray) -> Any:
         if self._x64 is None and "jax" in sys.modules:  # imported since: what the user's process has by default
@@ -305,7 +413,7 @@ class Evaluator:
             return self._function(argument)
 
     def _patience(self) -> float:
-        left = np.inf if self._deadline is None else self._deadline - time.monotonic()
+        left = np.inf if self.deadline is None else self.deadline - time.monotonic()
         return min(left, self._timeout or np.inf, 1e8)
 
 
@@ -313,3 +421,8 @@ def _x64_here() -> bool | None:
     """Whether JAX computes in float64 here and now; None while nobody has imported it."""
     jax = sys.modules.get("jax")
     return None if jax is None else jax.config.jax_enable_x64
+
+
+def why(value: float, reason: str | None) -> str | None:
+    """Why there is no usable value: the reason given, or what was returned."""
+    return reason or (None if np.isfinite(value) else f"returned {value}")

@@ -3,12 +3,14 @@
 Points are written before they are evaluated and their values as soon as they are known, so a process killed at any
 moment loses only what it was evaluating. Going on means running the same search again and answering its questions
 from the journal; each asked point is compared with the stored one, so a resumed run *is* the run that was saved, or
-the difference is noticed.
+the difference is noticed. Evaluations are numbered in the order in which they were asked for; several may be under way
+at once, and their values come in any order.
 
     file   = MAGIC frame*                        frame   = length u32, ~length u32, crc32 u32, payload
     payload = b"H" json                          header: what makes this search this search
-            | b"S" n u32, n x d float64          n points are about to be evaluated
-            | b"V" status u8, float64, utf-8     the value of the oldest point without one, or why it has none
+            | b"P" POINTS, numbers, part, points these points are about to be evaluated in this process
+            | b"Q" the same                      ... in other processes: if this one dies, they are not to blame
+            | b"W" WORTH, utf-8                  the value of the point of this number, or why it has none
             | b"A"                               the points without a value were abandoned (Ctrl-C), not deadly
             | b"R" json                          from here on another search goes on from the best point
 
@@ -24,7 +26,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,9 +37,15 @@ try:
 except ImportError:  # pragma: no cover - not on Windows, where a second process is not noticed
     fcntl = None
 
-MAGIC = b"l2e journal 1\n"
+MAGIC = b"l2e journal 2\n"
+OLDER = b"l2e journal 1\n"
 FRAME = struct.Struct("<III")
-VALUE = struct.Struct("<Bd")
+POINTS = struct.Struct("<IB")
+"""How many points, and how many bytes the name of the part has that asks for them."""
+
+WORTH = struct.Struct("<IBdf")
+"""Number, whether it failed, value, seconds."""
+
 LARGEST_FRAME = 1 << 31
 SYNC_SECONDS = 2.0
 """The disk is asked this often to make sure of what was written; a killed process loses nothing even before that."""
@@ -53,6 +61,16 @@ class Evaluation:
     x: np.ndarray
     value: float
     reason: str | None
+    seconds: float = float("nan")
+    part: str = ""
+    """Which part of the method asked for it, where that is known."""
+
+
+class Event(NamedTuple):
+    """Something that happened: a point was asked for, or its value became known."""
+
+    kind: str
+    number: int
 
 
 @dataclass
@@ -63,7 +81,17 @@ class Segment:
     """
 
     restart: dict[str, Any] | None
-    evaluations: list[Evaluation] = field(default_factory=list)
+    asked: dict[int, tuple[np.ndarray, str]] = field(default_factory=dict)
+    """Points and who asked for them, by number."""
+    finished: dict[int, Evaluation] = field(default_factory=dict)
+    """Evaluations that have an end, by number."""
+    events: list[Event] = field(default_factory=list)
+    """What was asked and told, in the order in which it happened."""
+
+    @property
+    def evaluations(self) -> list[Evaluation]:
+        """The finished ones, in the order in which they were asked for."""
+        return [self.finished[number] for number in sorted(self.finished)]
 
 
 @dataclass
@@ -83,11 +111,23 @@ class Recorded:
         return [evaluation for segment in self.segments for evaluation in segment.evaluations]
 
 
-def entries(points: np.ndarray, values: np.ndarray, reasons: Sequence[str | None]) -> bytes:
-    """The frames of evaluations that are already done."""
-    body = np.ascontiguousarray(points, dtype=np.float64)
-    begin = _frame(b"S" + struct.pack("<I", len(body)) + body.tobytes())
-    return begin + b"".join(_frame(_value(value, why)) for value, why in zip(values, reasons, strict=True))
+def entries(points: np.ndarray, values: np.ndarray, reasons: Sequence[str | None], first: int) -> bytes:
+    """The frames of evaluations that are already done, the first of them of this number."""
+    numbers = range(first, first + len(points))
+    done = zip(numbers, values, reasons, strict=True)
+    return _frame(_points(b"P", points, numbers, "")) + b"".join(
+        _frame(_worth(n, v, why, np.nan)) for n, v, why in done
+    )
+
+
+def asked_entry(points: np.ndarray, numbers: Sequence[int], part: str) -> bytes:
+    """The frame of points that were handed out."""
+    return _frame(_points(b"Q", points, numbers, part))
+
+
+def told_entry(number: int, value: float, reason: str | None) -> bytes:
+    """The frame of a value that was told."""
+    return _frame(_worth(number, value, reason, np.nan))
 
 
 def restart_entry(how: dict[str, Any]) -> bytes:
@@ -112,6 +152,8 @@ class Journal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         self._synced = time.monotonic()
+        self._next = 0  # the number of the next evaluation
+        self._running: list[int] = []
         self.broken: OSError | None = None
         """Why nothing more is written, if writing failed."""
         try:
@@ -123,26 +165,36 @@ class Journal:
             else:
                 self.recorded = read_journal(self.path)
                 self._size = self.recorded.size
+                self._next = len(self.recorded.segments[-1].finished)
                 os.ftruncate(self._file, self._size)
         except BaseException:
             os.close(self._file)
             raise
 
-    def begin(self, points: np.ndarray) -> None:
-        """These points are about to be evaluated."""
-        body = np.ascontiguousarray(points, dtype=np.float64)
-        self._append(b"S" + struct.pack("<I", len(body)) + body.tobytes())
+    def begin(
+        self, points: np.ndarray, numbers: Sequence[int] | None = None, part: str = "", apart: bool = False
+    ) -> None:
+        """These points are about to be evaluated; `apart` is in processes whose death this one survives."""
+        if numbers is None:
+            numbers = range(self._next, self._next + len(points))
+        self._next = max(self._next, max(numbers) + 1)
+        self._running.extend(numbers)
+        self._append(_points(b"Q" if apart else b"P", points, numbers, part))
 
-    def end(self, value: float, reason: str | None) -> None:
-        """The oldest point without a value has this one, or none for this reason."""
-        self._append(_value(value, reason))
+    def end(self, value: float, reason: str | None, number: int | None = None, seconds: float = float("nan")) -> None:
+        """The point of this number (the oldest without a value) has this one, or none for this reason."""
+        number = self._running[0] if number is None else number
+        self._running.remove(number)
+        self._append(_worth(number, value, reason, seconds))
 
     def abandon(self) -> None:
         """The points without a value were given up by the user; they are no suspects."""
+        self._running.clear()
         self._append(b"A")
 
     def restart(self, how: dict[str, Any]) -> None:
         """From here on another search asks for points."""
+        self._next = 0
         self._append(b"R" + json.dumps(how).encode())
 
     def close(self) -> None:
@@ -192,6 +244,8 @@ def read_journal(path: str | os.PathLike[str]) -> Recorded:
     """
     path = Path(path)
     content = path.read_bytes()
+    if content.startswith(OLDER):
+        raise CheckpointError(f"{path} was saved by an older version of l2e, which alone can go on with it")
     if not content.startswith(MAGIC):
         raise CheckpointError(f"{path} is not a saved search of this version of l2e")
     return _Reader(path, content).read()
@@ -206,7 +260,7 @@ class _Reader:
         self._header: dict[str, Any] | None = None
         self._dimension = 0
         self._segments = [Segment(None)]
-        self._waiting: list[np.ndarray] = []
+        self._waiting: dict[int, np.ndarray] = {}  # being evaluated in the process that writes
         self._deaths: dict[bytes, int] = {}
         self._counted = 0
 
@@ -242,28 +296,45 @@ class _Reader:
             if self._header is not None or not isinstance(header, dict):
                 raise ValueError("a header where none belongs, or an odd one")
             self._header, self._dimension = header, int(header["dimension"])
-        elif kind == b"S":
-            self._suspect()
-            (n,) = struct.unpack_from("<I", body)
-            self._waiting = list(np.frombuffer(body[4:], dtype=np.float64).reshape(n, self._dimension))
-        elif kind == b"V":
-            failed, value = VALUE.unpack_from(body)
-            reason = body[VALUE.size :].decode() if failed else None
-            self._segments[-1].evaluations.append(Evaluation(self._waiting.pop(0), value, reason))
+        elif kind in (b"P", b"Q"):
+            self._begun(kind, body)
+        elif kind == b"W":
+            number, failed, value, seconds = WORTH.unpack_from(body)
+            reason = body[WORTH.size :].decode() if failed else None
+            segment = self._segments[-1]
+            x, part = segment.asked[number]
+            segment.finished[number] = Evaluation(x, value, reason, seconds, part)
+            segment.events.append(Event("told", number))
+            self._waiting.pop(number, None)
             self._counted += 1
         elif kind == b"A":
-            self._waiting = []
+            self._waiting = {}
         elif kind == b"R":
             self._suspect()
             self._segments.append(Segment(json.loads(body)))
         else:
             raise ValueError(f"a frame of unknown kind {kind!r}")
 
-    def _suspect(self) -> None:
-        """Points that were begun and have no value when something else happens: their process died."""
-        for point in self._waiting:
-            self._deaths[point.tobytes()] = self._deaths.get(point.tobytes(), 0) + 1
-        self._waiting = []
+    def _begun(self, kind: bytes, body: bytes) -> None:
+        n, letters = POINTS.unpack_from(body)
+        numbers = np.frombuffer(body, dtype="<u4", count=n, offset=POINTS.size).tolist()
+        place = POINTS.size + 4 * n
+        part = body[place : place + letters].decode()
+        points = np.frombuffer(body[place + letters :], dtype=np.float64).reshape(n, self._dimension)
+        self._suspect(set(numbers))
+        segment = self._segments[-1]
+        for number, point in zip(numbers, points, strict=True):
+            if number not in segment.asked:
+                segment.events.append(Event("asked", number))
+            segment.asked[number] = (point, part)
+            if kind == b"P":
+                self._waiting[number] = point
+
+    def _suspect(self, again: set[int] | None = None) -> None:
+        """Points that were begun and have no value when they are begun again, or at the end: their process died."""
+        for number in [number for number in self._waiting if again is None or number in again]:
+            point = self._waiting.pop(number).tobytes()
+            self._deaths[point] = self._deaths.get(point, 0) + 1
 
     def _damaged(self, why: str) -> CheckpointError:
         return CheckpointError(
@@ -272,9 +343,16 @@ class _Reader:
         )
 
 
-def _value(value: float, reason: str | None) -> bytes:
+def _points(kind: bytes, points: np.ndarray, numbers: Sequence[int], part: str) -> bytes:
+    body = np.ascontiguousarray(points, dtype=np.float64)
+    name = part.encode("utf-8", "replace")[:255]
+    which = np.asarray(numbers, dtype="<u4").tobytes()
+    return kind + POINTS.pack(len(body), len(name)) + which + name + body.tobytes()
+
+
+def _worth(number: int, value: float, reason: str | None, seconds: float) -> bytes:
     text = b"" if reason is None else reason.encode("utf-8", "replace")
-    return b"V" + VALUE.pack(reason is not None, value) + text
+    return b"W" + WORTH.pack(number, reason is not None, value, seconds) + text
 
 
 def _frame(payload: bytes) -> bytes:

@@ -1,25 +1,31 @@
 """The one meter: it counts evaluations and keeps the best point, every improvement and every failure."""
 
 import warnings
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from l2e.core.box import Box
+from l2e.core.record import Record
 from l2e.core.stops import ObjectiveError
 
-OnError = Literal["penalize", "raise"]
 MAX_RECORDED_FAILURES = 1000
 LONGEST_REASON = 300
 """Characters of a failure's text that are kept."""
 
 
 class Failure(NamedTuple):
-    """One evaluation without a usable value: which one, where, and why."""
+    """One evaluation without a usable value.
+
+    **Fields:** `evaluation`: which one; `x`: the point; `reason`: why there is no value; `where`: the last line of the
+    traceback, if it raised; `seconds`: what it took, NaN if that is not known.
+    """
 
     evaluation: int
     x: np.ndarray
     reason: str
+    where: str = ""
+    seconds: float = float("nan")
 
 
 class History(NamedTuple):
@@ -34,11 +40,11 @@ class Meter:
 
     A failed evaluation (an exception, NaN, an infinity, a time-out) counts, and its value is `+inf`, which ranks last.
 
-    **Arguments:** `space`: the box; `budget`: how many evaluations there are, or None for no limit; `on_error`:
-    "penalize" records failures, "raise" ends the search with `ObjectiveError` at the first.
+    **Arguments:** `space`: the box; `budget`: how many evaluations there are, or None for no limit; `penalize`:
+    True records failures, False ends the search with `ObjectiveError` at the first.
     """
 
-    def __init__(self, space: Box, budget: int | None, on_error: OnError = "penalize"):
+    def __init__(self, space: Box, budget: int | None, penalize: bool = True):
         self.space = space
         self.budget = budget
         self.used = 0
@@ -47,7 +53,9 @@ class Meter:
         self.best_f = np.inf
         self.failed = 0
         self.failures: list[Failure] = []
-        self._on_error = on_error
+        self.record = Record(space.dimension)
+        """Every evaluation."""
+        self._penalize = penalize
         self._improved_at: list[int] = []
         self._improved_to: list[float] = []
 
@@ -70,39 +78,60 @@ class Meter:
         """Best so far, at each improvement."""
         return History(np.asarray(self._improved_at, dtype=np.int64), np.asarray(self._improved_to))
 
-    def count(self, point: np.ndarray, value: float, reason: str | None = None) -> float:
+    def count(
+        self,
+        point: np.ndarray,
+        value: float,
+        reason: str | None = None,
+        where: str = "",
+        seconds: float = float("nan"),
+    ) -> float:
         """Count one evaluation; returns its value, `+inf` if it failed.
 
-        **Arguments:** `reason`: why it gave no value, if it gave none.
+        **Arguments:** `reason`: why it gave no value, if it gave none; `where`: in which line; `seconds`: it took.
         """
         self.used += 1
         if reason is None and np.isfinite(value):
+            self.record.add(point[None], value, seconds)
             if value < self.best_f:
                 self.best_f, self.best_x = float(value), point.copy()
                 self._improved_at.append(self.used)
                 self._improved_to.append(float(value))
             return float(value)
-        self._fail(point, reason or f"returned {value}")
+        self._fail(Failure(self.used, point.copy(), _short(reason or f"returned {value}"), where, seconds), value)
         return np.inf
 
-    def count_all(self, points: np.ndarray, values: np.ndarray, reason: str | None = None) -> np.ndarray:
+    def count_all(
+        self,
+        points: np.ndarray,
+        values: np.ndarray,
+        reason: str | None = None,
+        where: str = "",
+        seconds: float = float("nan"),
+    ) -> np.ndarray:
         """Count a batch, without counting the batch itself; returns its values, failed ones as `+inf`."""
         if reason is None and np.isfinite(values).all() and values.min() >= self.best_f:
-            self.used += len(points)  # nothing to record: the common case, and the fast one
+            self.used += len(points)  # nothing to report: the common case, and the fast one
+            self.record.add(points, values, seconds)
             return values
-        return np.asarray([self.count(point, value, reason) for point, value in zip(points, values, strict=True)])
+        each = zip(points, values, strict=True)
+        return np.asarray([self.count(point, value, reason, where, seconds) for point, value in each])
 
-    def _fail(self, point: np.ndarray, reason: str) -> None:
-        reason = reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 3] + "..."
-        if self._on_error == "raise":
-            raise ObjectiveError(f"the objective {reason} at evaluation {self.used}, x = {point}")
+    def _fail(self, failure: Failure, value: float) -> None:
+        if not self._penalize:
+            raise ObjectiveError(f"the objective {failure.reason} at evaluation {self.used}, x = {failure.x}")
+        self.record.add(failure.x[None], value, failure.seconds, failure.reason)
         self.failed += 1
         if self.failed == 1:
             warnings.warn(
-                f"the objective {reason} at evaluation {self.used}; such points rank last and are listed in "
+                f"the objective {failure.reason} at evaluation {self.used}; such points rank last and are listed in "
                 "result.failures (on_error='penalize')",
                 RuntimeWarning,
                 stacklevel=2,
             )
         if len(self.failures) < MAX_RECORDED_FAILURES:
-            self.failures.append(Failure(self.used, point.copy(), reason))
+            self.failures.append(failure)
+
+
+def _short(reason: str) -> str:
+    return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 3] + "..."

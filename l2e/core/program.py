@@ -28,6 +28,10 @@ class AbstractProgram(AbstractAdapter):
         reads, and who had which evaluations.
         """
 
+    def with_workers(self, workers: int) -> "AbstractProgram":
+        """This program told how many points are evaluated at once; the same one if that makes no difference to it."""
+        return self
+
     @abstractmethod
     def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment | None:
         """Its own assessment of a run, from all values it was told and its account; None if it makes none."""

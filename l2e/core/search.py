@@ -70,6 +70,12 @@ class AbstractSearch(ABC):
     def know(self, known: Known) -> None:  # noqa: B027 - most methods have no use for it
         """Tell of evaluations that were not asked for; they may inform what is asked next."""
 
+    @property
+    def part(self) -> str:
+        """Which part of the method asks for the batch; empty unless it keeps an account."""
+        spans = self.account.spans
+        return spans[-1].part if spans else ""
+
     def assess(self) -> Assessment | None:
         """The method's assessment of the run so far, or None if it makes none."""
         return None
@@ -84,5 +90,6 @@ def padded(values: np.ndarray, size: int) -> np.ndarray:
 def run(search: AbstractSearch, evaluate: Evaluator) -> str:
     """Ask, evaluate and tell until the search has converged, and say so, or the evaluator raises `StopSearch`."""
     while not search.converged:
+        evaluate.part = search.part
         search.tell(evaluate(search.ask()[: max(evaluate.remaining, 1)]))
     return "the method expects no further improvement"

@@ -28,9 +28,21 @@ class OutOfTime(StopSearch):
 
 
 class StoppedByCallback(StopSearch):
-    """The user's callback raised `StopIteration`."""
+    """The user's callback returned True or raised `StopIteration`."""
 
     reason = "callback"
+
+
+class Settled(StopSearch):
+    """Nothing better was found for a while."""
+
+    reason = "settled"
+
+
+class SameError(StopSearch):
+    """The first evaluations all raised the same error."""
+
+    reason = "errors"
 
 
 class ObjectiveError(RuntimeError):

@@ -40,7 +40,7 @@ def test_a_journal_is_appended_to(tmp_path) -> None:
 def test_a_file_cut_off_anywhere_loses_at_most_one_evaluation(tmp_path) -> None:
     path = tmp_path / "run.l2e"
     content = written(path)
-    header = content.index(b"S")  # the first frame after the header is still whole somewhere before it
+    header = content.index(b"P")  # the first frame after the header is still whole somewhere before it
     counts = []
     for length in range(header + 60, len(content) + 1):
         path.write_bytes(content[:length])
@@ -94,7 +94,7 @@ def test_a_second_process_gets_an_error(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"x", b"l2e journal 1\n", b"l2e journal 1\nrubbish and more rubbish", b"\x00" * 99]
+    "content", [b"x", b"l2e journal 2\n", b"l2e journal 2\nrubbish and more rubbish", b"\x00" * 99]
 )
 def test_what_is_no_journal_is_refused(tmp_path, content) -> None:
     path = tmp_path / "run.l2e"

@@ -1,0 +1,44 @@
+"""Objectives that worker processes can import."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+
+def valley(x) -> float:
+    return float((100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum())
+
+
+def shaken_valley(x) -> float:
+    """Later points of a batch often arrive first."""
+    time.sleep(abs(hash(x.tobytes())) % 7 * 1e-3)
+    return valley(x)
+
+
+def by_order(x) -> float:
+    """What the first coordinate orders: 0 to compute, 1 to crash, 2 to exit, 3 to hang, 4 to raise, 5 to say None."""
+    order = int(x[0])
+    if order == 1:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if order == 2:
+        os._exit(7)
+    if order == 3:
+        child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        with open(os.environ["L2E_TEST_PIDS"], "a") as file:
+            file.write(f"{os.getpid()} {child.pid}\n")
+        time.sleep(600)
+    if order == 4:
+        raise ValueError("as ordered")
+    if order == 5:
+        return None  # pyright: ignore[reportReturnType]
+    return float(np.sum(x))
+
+
+def crashing_valley(x) -> float:
+    if x[0] > 4.2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return valley(x)
