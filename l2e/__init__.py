@@ -32,10 +32,22 @@ from l2e.core.stops import StopSearch as StopSearch
 
 if TYPE_CHECKING:
     from l2e import problems as problems
+    from l2e.api.family import Family as Family
+    from l2e.api.family_model import FamilyModel as FamilyModel
+    from l2e.api.learn import learn as learn
+    from l2e.api.learn import learn_from as learn_from
     from l2e.api.models import load as load
     from l2e.core.traced.loop import unroll as unroll
     from l2e.core.traced.problem import AbstractTraceableProblem as AbstractTraceableProblem
     from l2e.core.traced.problem import JAXFunction as JAXFunction
+
+LATER = {
+    "Family": "l2e.api.family",
+    "FamilyModel": "l2e.api.family_model",
+    "learn": "l2e.api.learn",
+    "learn_from": "l2e.api.learn",
+}
+"""Public names that most programs do not need, and where they are."""
 
 WITH_JAX = {
     "load": "l2e.api.models",
@@ -49,16 +61,16 @@ WITH_JAX = {
 def __getattr__(name: str) -> Any:
     if name == "problems":
         return importlib.import_module("l2e.problems")
-    if name not in WITH_JAX:
+    if name not in WITH_JAX and name not in LATER:
         raise AttributeError(f"module 'l2e' has no attribute {name!r}")
-    require("jax", "jax")
-    module = importlib.import_module(WITH_JAX[name])
-    value = getattr(module, name)
+    if name in WITH_JAX:
+        require("jax", "jax")
+    value = getattr(importlib.import_module({**WITH_JAX, **LATER}[name]), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
     public = [name for name in globals() if not name.startswith("_")]
-    hidden = {"importlib", "TYPE_CHECKING", "Any", "WITH_JAX", "require", "api", "core"}
-    return sorted({*public, *WITH_JAX, "problems", "__version__"} - hidden)
+    hidden = {"importlib", "TYPE_CHECKING", "Any", "WITH_JAX", "LATER", "require", "api", "core"}
+    return sorted({*public, *WITH_JAX, *LATER, "problems", "__version__"} - hidden)

@@ -24,6 +24,7 @@ from l2e.core.workers.choose import crew_size, make_crew
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
+    from l2e.api.family_model import FamilyModel
     from l2e.core.traced.algorithm import AbstractAlgorithm
 
 
@@ -48,6 +49,7 @@ def minimize(
     checkpoint: str | os.PathLike[str] | None = None,
     workers: Any = None,
     order: str = "asked",
+    model: "FamilyModel | str | os.PathLike[str] | None" = None,
 ) -> "OptimizeResult":
     """Minimise a black-box function on a box within a counted budget of evaluations.
 
@@ -90,13 +92,14 @@ def minimize(
       `joblib.Parallel`, a Dask client, or `ray`. The method is told how many there are.
     - `order`: "asked": values are told in the order of their points, so the same seed and number of workers give the
       same result; "arrival": as they come, which is faster where times differ, and cannot be repeated.
+    - `model`: of the family that `fun` belongs to, or its file (`l2e.learn`); the box is then the model's.
 
     **Returns:** scipy's `OptimizeResult` with `x, fun, nfev, nit, success, status, message, reason`, `history` (best
     `fun` at the `nfev` that improved it), `failures`, `n_failed`, `evaluations` (every point with its
     value, status, seconds and who asked for it), `method`, and, where the method keeps an account (`auto` does):
     `confidence` and `warnings`, its own assessment of the run, and `trace`, which part of it had which
-    evaluations and why it ended. Success means that it ended for a reason of its own and found a finite value; if no
-    evaluation gave one, `x` is None and `fun` is `inf`.
+    evaluations and why it ended; with a model, `model`: what it did, and whether it was trusted. Success means that it
+    ended for a reason of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
 
     **Raises:** `InterruptedSearch`, a `KeyboardInterrupt` whose `result` is what was found, on Ctrl-C;
     `ObjectiveError`, also with a `result`, when `fun` returns no number or fails and `on_error` is "raise". Any
@@ -115,6 +118,10 @@ def minimize(
             fun = fun.function
     if bounds is None and isinstance(x0, Space | Mapping):
         bounds, x0 = x0, None
+    if model is not None:
+        from l2e.api.family_model import with_model
+
+        bounds, method = with_model(model, bounds, method)
     if bounds is None:
         raise ValueError("bounds are needed: one (low, high) pair per coordinate, e.g. bounds=[(-5, 5)] * 10")
     if not callable(fun):

@@ -64,6 +64,7 @@ def collect(
         confidence=None if said is None else said.confidence,
         warnings=[] if said is None else list(said.warnings),
         trace=[] if search is None else _within(search.account.spans, meter.used),
+        model=None if search is None else search.account.facts.get("model"),
     )
 
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class Account:
     """Who had which evaluations, in order."""
     known: list[Known] = dataclasses.field(default_factory=list)
     """What the method is told without having asked; it may be told more at any time."""
+    facts: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """What else it has to say about the run, by name."""
 
 
 class AbstractSearch(ABC):

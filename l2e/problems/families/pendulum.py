@@ -5,7 +5,7 @@ import numpy as np
 from l2e.core.problem import HostFunction
 from l2e.problems.families.member import drawn, member
 
-STEPS, SECONDS = 150, 0.05
+STEPS, SECONDS = 100, 0.06
 DIMENSION = 12
 
 

@@ -15,8 +15,8 @@ MODULUS, DENSITY = 1e7, 0.1
 AREAS = (-1.0, 1.6)
 """log10 of the smallest and largest cross-section, in square inches."""
 
-PENALTY = 5.0
-"""What exceeds a limit by its own size costs this many times the weight of a medium truss."""
+PENALTY = 3.0
+"""Of the logarithm of what exceeds the limits, in weights of a medium truss."""
 
 
 class Truss:
@@ -59,7 +59,7 @@ class Truss:
         most_stress, most_moved = self._limits
         excess = np.maximum(stress / most_stress - 1, 0).sum(axis=(1, 2))
         excess += np.maximum(np.abs(moved) / most_moved - 1, 0).sum(axis=(1, 2))
-        return DENSITY * areas @ self._lengths / self._medium + PENALTY * excess
+        return DENSITY * areas @ self._lengths / self._medium + PENALTY * np.log1p(excess)
 
 
 def truss(seed: int) -> HostFunction:

@@ -1,0 +1,407 @@
+"""Learning a family: from its functions within a budget, or from journals of past searches without any evaluation."""
+
+import contextlib
+import glob
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from l2e.api import saved
+from l2e.api.family import BUDGETS, Family, Quote, same_box
+from l2e.api.family_model import BEYOND, FamilyModel, Judged, by_rule
+from l2e.api.minimize import minimize
+from l2e.api.setup import whole_number
+from l2e.core.adapter import AbstractAdapter
+from l2e.core.box import box
+from l2e.core.checkpoint import CheckpointError
+from l2e.core.errors import unknown
+from l2e.core.journal import Recorded, read_journal
+from l2e.core.keys import as_key, fold_in
+from l2e.portfolio.method import Portfolio
+from l2e.portfolio.transfer.knowledge import FOLLOWS, Follow, Knowledge, Plan, Plans
+from l2e.portfolio.transfer.method import Transfer
+from l2e.portfolio.transfer.metric import shared
+from l2e.portfolio.transfer.past import EVOLVES_BELOW, Past
+from l2e.portfolio.transfer.points import Points
+
+Outcomes: TypeAlias = dict[tuple[str, float], dict[int, float]]
+"""The best values that left-out members reached, by what followed the seeds ("plain" is the default) and budget."""
+
+PICK_AT = 20
+"""It is decided what follows the seeds at the least budget, and at that nearest to so many evaluations per
+dimension."""
+
+ENOUGH, LEAST_LEFT_OUT = 8, 6
+"""Left-out members with which several strategies are compared, else the rule's is judged alone; and with which the
+largest budget is judged, too."""
+
+LEAST_JUDGED = 3
+"""With fewer left-out members than this nothing is judged."""
+
+PRIOR, PRIOR_ERROR = -0.3, 0.5
+"""Log of the regret over the default's, expected of a family whose members are alike, before any is left out; and how
+far one budget is from the mean of the others."""
+
+LEAST_ERROR = 0.05
+"""Standard errors of few members are at least this."""
+
+REGRET_FLOOR = 1e-4
+"""Regrets below this share of the centre's count as this."""
+
+
+def learn(
+    family: Family,
+    budget: int | None = None,
+    *,
+    budgets: Sequence[float] = BUDGETS,
+    rng: Any = None,
+    workers: int = 1,
+    folder: str | os.PathLike[str] | None = None,
+    scale: Literal["same", "free"] = "same",
+) -> FamilyModel:
+    """Learn from the members of a family, so that the next one is solved sooner.
+
+    ```python
+    model = l2e.learn(l2e.Family.of(make, seeds=range(40), bounds=bounds), rng=0, folder="runs/depots")
+    result = l2e.minimize(f_new, model=model, budget=10 * d)
+    ```
+
+    **Arguments:**
+
+    - `family`: the members.
+    - `budget`: evaluations of all of it, never exceeded; 100 per dimension and member if not given. What it is spent
+      on, `family.quote(budget)` says beforehand.
+    - `budgets`: evaluations per dimension for which the model is judged on left-out members.
+    - `rng`: as in `minimize`.
+    - `workers`: members that are searched at the same time, in threads: worth it where functions wait or release
+      Python's lock. The model is the same.
+    - `folder`: journals of all searches go there; the same call goes on where it was killed. Give `rng`, then.
+    - `scale`: "free" if values of different members do not compare (other units, other offsets).
+
+    **Raises:** `ValueError` for a budget too small for the members.
+    """
+    if scale not in ("same", "free"):
+        raise unknown("scale", scale, ("same", "free"))
+    quote = family.quote(None if budget is None else whole_number("budget", budget))
+    began = time.perf_counter()
+    place, told = None if folder is None else Path(folder), tuple(sorted(map(float, budgets)))
+    with _workers(whole_number("workers", workers)) as together:
+        model = _Learning(family, quote, told, as_key(rng), place, together, scale == "free").run()
+    model.seconds = time.perf_counter() - began
+    return model
+
+
+def learn_from(journals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> FamilyModel:
+    """Learn from journals of past searches alone, one for each member, without a single evaluation.
+
+    ```python
+    model = l2e.learn_from("runs/*.l2e")
+    ```
+
+    **Arguments:** `journals`: files written by `minimize(checkpoint=...)`, or a pattern.
+
+    **Raises:** `CheckpointError` for a file that is damaged or has another box; `ValueError` if there is none.
+    """
+    began = time.perf_counter()
+    paths = _paths(journals)
+    pasts = []
+    for path in paths:
+        past = _past(path, read_journal(path))
+        if pasts and not same_box(past.space, pasts[0].space):
+            raise CheckpointError(f"{path} has another box than {paths[0]}: a family has one")
+        pasts.append(past)
+    used = [(path, past) for path, past in zip(paths, pasts, strict=True) if np.isfinite(past.values).any()]
+    if not used:
+        raise ValueError(f"no journal has an evaluation with a value: {', '.join(map(str, paths[:3]))}")
+    return _from_pasts([past for _, past in used], [path.stem for path, _ in used], time.perf_counter() - began)
+
+
+def _from_pasts(pasts: list[Past], names: Sequence[str], seconds: float) -> FamilyModel:
+    knowledge = _read(pasts, False)
+    evolves, longest = _evolves(pasts), _longest(pasts)
+    plans = by_rule(knowledge, evolves, longest)
+    space = pasts[0].space
+    return FamilyModel(space, tuple(names), knowledge, plans, (), 0, seconds, "journals", evolves, longest)
+
+
+def _read(pasts: Sequence[Past], scale_free: bool) -> Knowledge:
+    """What journals say of members: nothing about each other's ends."""
+    metric = shared([past.secants for past in pasts])
+    d = pasts[0].space.dimension
+    best = np.array([past.best for past in pasts])
+    cross = np.full((len(pasts), len(pasts)), np.nan)
+    np.fill_diagonal(cross, best)
+    return Knowledge(
+        np.stack([past.end for past in pasts]),
+        best,
+        np.array([past.centre for past in pasts]),
+        np.stack([past.gradient for past in pasts]),
+        cross,
+        np.zeros((d, d)) if metric is None else metric,
+        scale_free,
+    )
+
+
+def _evolves(pasts: Sequence[Past]) -> bool:
+    return float(np.median([past.star_share for past in pasts])) < EVOLVES_BELOW
+
+
+def _longest(pasts: Sequence[Past]) -> float:
+    return float(np.median([len(past.points) for past in pasts])) / pasts[0].space.dimension
+
+
+def _paths(journals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
+    if isinstance(journals, str | os.PathLike):
+        found = sorted(glob.glob(os.fspath(journals)))
+        if not found:
+            raise ValueError(f"no journal matches {os.fspath(journals)!r}")
+        return [Path(path) for path in found]
+    paths = [Path(path) for path in journals]
+    if not paths:
+        raise ValueError("name one or more journals")
+    return paths
+
+
+def _past(path: Path, recorded: Recorded) -> Past:
+    try:
+        space = box(saved.settings_of(path, recorded)["bounds"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} is damaged: its header has no bounds") from error
+    rows = recorded.evaluations
+    points = np.array([row.x for row in rows]).reshape(len(rows), space.dimension)
+    values = np.array([np.inf if row.reason is not None else row.value for row in rows])
+    return Past(space, points, np.where(np.isfinite(values), values, np.inf))
+
+
+@contextlib.contextmanager
+def _workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """A `map` that calls its function in so many threads."""
+    if count == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(count) as pool:
+        yield pool.map
+
+
+class _Recorded:
+    """A function that writes down what it was asked and what it said."""
+
+    def __init__(self, function: Callable[[Any], Any], vectorized: bool):
+        self._function, self._vectorized = function, vectorized
+        self.points: list[np.ndarray] = []
+        self.values: list[float] = []
+
+    def __call__(self, x: np.ndarray) -> Any:
+        batch = x if self._vectorized else x[None]
+        self.points.extend(batch.copy())
+        self.values.extend([np.inf] * len(batch))  # unless it comes back with more
+        value = self._function(x)
+        self.values[-len(batch) :] = np.asarray(value, dtype=np.float64).reshape(-1).tolist()
+        return value
+
+
+class _Learning:
+    """One learning: phases of searches, each in a journal of its own, so that the same call goes on."""
+
+    def __init__(
+        self,
+        family: Family,
+        quote: Quote,
+        budgets: tuple[float, ...],
+        key: np.ndarray,
+        folder: Path | None,
+        together: Callable[..., Iterable[Any]],
+        scale_free: bool,
+    ):
+        self._family, self._quote, self._budgets, self._key = family, quote, budgets, key
+        self._folder, self._together, self._scale_free = folder, together, scale_free
+        self._left = quote.total
+        self._m, self._d = quote.members, quote.dimension
+        self._pasts: list[Past] = []
+        self._default = Portfolio.trained()
+
+    def run(self) -> FamilyModel:
+        """All phases."""
+        first = self._quote.searches // self._m
+        star_first = Transfer(Knowledge.empty(self._d), Plans.always(Plan(False, "default", "it has no members")))
+        self._pasts = self._searches("first", range(self._m), [star_first] * self._m, first)
+        known = _read(self._pasts, self._scale_free)
+        if self._quote.cross:
+            known = self._crossed(known)
+        evolves = _evolves(self._pasts)
+        plans, judged, best = by_rule(known, evolves, first / self._d), (), known.best
+        if any(plan.opened for _, plan in plans.entries):
+            plans, judged, best = self._judge(known, plans, first)
+        known = Knowledge(known.ends, best, known.centre, known.gradient, known.cross, known.metric, self._scale_free)
+        spent = self._quote.total - self._left
+        family = self._family
+        return FamilyModel(
+            family.space, family.names, known, plans, judged, spent, 0.0, "functions", evolves, first / self._d,
+            family.coordinates,
+        )  # fmt: skip
+
+    def _searches(
+        self, phase: str, members: Iterable[int], methods: Sequence[AbstractAdapter], budget: int
+    ) -> list[Past]:
+        """One search of each member, as far as the budget of learning allows: it was planned to."""
+        tasks = list(zip(members, methods, strict=True))
+        self._left -= budget * len(tasks)
+        assert self._left >= 0, "learning planned more evaluations than it has"
+        return list(self._together(lambda task: self._search(phase, task[0], task[1], budget), tasks))
+
+    def _search(self, phase: str, member: int, method: AbstractAdapter, budget: int) -> Past:
+        name = self._family.names[member]
+        function, vectorized = self._family.functions[name]
+        path = None if self._folder is None else self._folder / f"{phase}-{member:04d}.l2e"
+        recorded = _Recorded(function, vectorized)
+        minimize(
+            recorded,
+            bounds=self._family.space,
+            budget=budget,
+            method=method,
+            rng=fold_in(self._key, member),
+            vectorized=vectorized,
+            checkpoint=path,
+        )
+        if path is not None:
+            return _past(path, read_journal(path))
+        values = np.array(recorded.values)
+        return Past(self._family.space, np.array(recorded.points), np.where(np.isfinite(values), values, np.inf))
+
+    def _crossed(self, known: Knowledge) -> Knowledge:
+        """With the values of every member at the ends of all others."""
+        others = [np.delete(np.arange(self._m), i) for i in range(self._m)]
+        points = [Points(self._family.space.from_unit(known.ends[rest])) for rest in others]
+        pasts = self._searches("cross", range(self._m), points, self._m - 1)
+        cross = known.cross.copy()
+        for i, (rest, past) in enumerate(zip(others, pasts, strict=True)):
+            cross[i, rest] = past.values
+        best = np.minimum(known.best, cross.min(axis=1))
+        return Knowledge(known.ends, best, known.centre, known.gradient, cross, known.metric, self._scale_free)
+
+    def _judge(self, known: Knowledge, plans: Plans, first: int) -> tuple[Plans, tuple[Judged, ...], np.ndarray]:
+        """Leave members out: what follows the seeds, and at which budgets the model is worth its evaluations."""
+        rule = plans.entries[0][1].follow
+        follows: list[Follow] = [follow for follow in FOLLOWS if follow != "newton" or known.has_metric]
+        budgets, count = self._budgets, self._affordable(self._budgets, len(follows), first)
+        if count < ENOUGH:
+            follows = [rule]
+            count = self._affordable(budgets, 1, first)
+        while count < LEAST_LEFT_OUT and len(budgets) > 1:
+            budgets = budgets[:-1]
+            count = self._affordable(budgets, 1, first)
+        left_out = np.unique(np.linspace(0, self._m - 1, count).round().astype(int)).tolist()
+        outcomes: Outcomes = {}
+        chosen: dict[float, Follow] = dict.fromkeys(self._budgets, rule)
+        for b in sorted(_picks(budgets)):
+            self._leave_out(known, left_out, follows, b, first, outcomes)
+            chosen[b] = self._leader(known, outcomes, b, follows, rule)
+        for b in self._budgets:
+            chosen[b] = chosen[min(_picks(budgets), key=lambda pick: abs(np.log(pick / b)))]
+            if b in budgets and b not in _picks(budgets):
+                self._leave_out(known, left_out, [chosen[b]], b, first, outcomes)
+        return self._decide(known, outcomes, chosen, plans)
+
+    def _leader(
+        self, known: Knowledge, outcomes: Outcomes, per_dimension: float, follows: Sequence[Follow], rule: Follow
+    ) -> Follow:
+        """What left the least regret on left-out members; what the rule says if nothing was left out."""
+        if not outcomes[follows[0], per_dimension]:
+            return rule
+        best = self._best(known, outcomes)
+        means = {
+            follow: np.mean([self._regret(known, best, i, v) for i, v in outcomes[follow, per_dimension].items()])
+            for follow in follows
+        }
+        return min(follows, key=lambda follow: (means[follow], follow != rule))
+
+    def _affordable(self, budgets: Sequence[float], follows: int, first: int) -> int:
+        """How many members can be left out at all these budgets."""
+        sizes, picks = {b: int(b * self._d) for b in budgets}, _picks(budgets)
+        cost = sum(sizes[b] * ((follows if b in picks else 1) + (sizes[b] != first)) for b in budgets)
+        return min(self._left // cost, self._m)
+
+    def _leave_out(
+        self,
+        known: Knowledge,
+        left_out: list[int],
+        follows: Sequence[Follow],
+        per_dimension: float,
+        first: int,
+        outcomes: Outcomes,
+    ) -> None:
+        """Search left-out members with each strategy and with the default; what they found goes into `outcomes`."""
+        size = int(per_dimension * self._d)
+        for follow in follows:
+            plan = Plans.always(Plan(True, follow, "left out"))
+            methods = [Transfer(known.without(i), plan) for i in left_out]
+            pasts = self._searches(f"{follow}-{per_dimension:g}", left_out, methods, size)
+            outcomes[follow, per_dimension] = {i: past.best for i, past in zip(left_out, pasts, strict=True)}
+        if size == first:
+            outcomes["plain", per_dimension] = {i: self._pasts[i].best for i in left_out}
+            return
+        pasts = self._searches(f"plain-{per_dimension:g}", left_out, [self._default] * len(left_out), size)
+        outcomes["plain", per_dimension] = {i: past.best for i, past in zip(left_out, pasts, strict=True)}
+
+    def _best(self, known: Knowledge, outcomes: Outcomes) -> np.ndarray:
+        """The best value of each member that any search found."""
+        best = known.best.copy()
+        for found in outcomes.values():
+            for i, value in found.items():
+                best[i] = min(best[i], value)
+        return best
+
+    def _regret(self, known: Knowledge, best: np.ndarray, i: int, value: float) -> float:
+        """log of the regret of a member's search over that of the centre."""
+        room = known.centre[i] - best[i]
+        if not (np.isfinite(room) and room > 0):
+            return 0.0
+        return float(np.log(max((min(value, known.centre[i]) - best[i]) / room, REGRET_FLOOR)))
+
+    def _decide(
+        self, known: Knowledge, outcomes: Outcomes, chosen: dict[float, Follow], plans: Plans
+    ) -> tuple[Plans, tuple[Judged, ...], np.ndarray]:
+        best = self._best(known, outcomes)
+        judged = []
+        for b in self._budgets:
+            ours, plain = outcomes.get((chosen[b], b), {}), outcomes.get(("plain", b), {})
+            defaults = [self._regret(known, best, i, value) for i, value in plain.items()]
+            gains = [self._regret(known, best, i, ours[i]) - own for i, own in zip(plain, defaults, strict=True)]
+            judged.append(_judged(b, gains, defaults))
+        entries = tuple((one.per_dimension, _plan(one, judged, chosen[one.per_dimension], plans)) for one in judged)
+        return Plans(entries, BEYOND * self._budgets[-1]), tuple(judged), best
+
+
+def _picks(budgets: Sequence[float]) -> set[float]:
+    """The budgets at which strategies are compared: the least, and the one nearest to `PICK_AT`."""
+    return {budgets[0], min(budgets, key=lambda b: abs(np.log(b / PICK_AT)))}
+
+
+def _judged(per_dimension: float, gains: list[float], defaults: list[float]) -> Judged:
+    if len(gains) < LEAST_JUDGED:
+        return Judged(per_dimension, 0, 0.0, 0.0, 0.0)
+    error = float(np.std(gains, ddof=1)) / np.sqrt(len(gains))
+    return Judged(per_dimension, len(gains), float(np.mean(gains)), float(error), float(np.mean(defaults)))
+
+
+def _plan(one: Judged, judged: Sequence[Judged], follow: Follow, rule: Plans) -> Plan:
+    """Use the model if it is ahead of the default by a standard error; what is expected beforehand counts, too.
+
+    Expected is the mean gain at the other budgets, or that of families in general where nothing else was judged.
+    """
+    others = [other.gain for other in judged if other is not one and other.members]
+    if not one.members and not others:
+        return rule.plan(one.per_dimension)._replace(follow=follow)
+    expected = float(np.mean(others)) if others else PRIOR
+    own = 1 / max(one.error, LEAST_ERROR) ** 2 if one.members else 0.0
+    precision = 1 / PRIOR_ERROR**2 + own
+    mean = (expected / PRIOR_ERROR**2 + own * one.gain) / precision
+    where = "on left-out members" if one.members else "at other budgets, on left-out members,"
+    said = f"{where} it leaves {np.exp(one.gain if one.members else expected):.2f} of the default's regret"
+    sure = mean + precision**-0.5 < 0
+    return Plan(sure, follow, said if sure else f"{said}, which is not sure enough")

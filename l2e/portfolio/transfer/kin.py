@@ -1,0 +1,84 @@
+"""The direction of the gradient at the centre tells families apart, and a search from the centre pays for it anyway."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+MANY = 20
+"""From this many members on the mean of the three nearest directions counts, below it the nearest."""
+
+LEAST_MEMBERS = 5
+"""With fewer members than this there is no limit to speak of."""
+
+DRAWS = 50
+"""Random families with which the members' likeness is compared."""
+
+QUANTILE, SLACK = 0.05, 0.1
+QUANTILE_OF_FEW, SLACK_OF_FEW = 0.1, 0.1
+"""The limit is this quantile of the left-out likenesses, since some members are unlike all others, less this share of
+what is missing to one; of few members less this."""
+
+SHARE_LOOKED_AT, LEAST_LOOKED_AT = 1 / 3, 6
+"""Coordinates of the gradient that are looked at: this share of them, or this number if that is more."""
+
+
+class Kin(NamedTuple):
+    """Directions of the members' gradients, and how alike a member of the family is to others."""
+
+    coordinates: np.ndarray
+    """The coordinates whose differences are taken, those that usually are the steepest."""
+    directions: np.ndarray
+    limit: float
+    is_family: bool
+    """Whether the members are more alike than random directions."""
+
+    def likeness(self, gradient: np.ndarray) -> float:
+        """How near a gradient's direction, in `coordinates`, is to those of members: 1 at best."""
+        return float(_likeness(_directions(gradient[None]), self.directions)[0])
+
+
+def kin(gradients: np.ndarray, whole: bool = False) -> Kin | None:
+    """What is known of the family by the members' gradients at the centre; None if too few are known.
+
+    **Arguments:** `whole`: look at all coordinates, because all of them are needed anyway.
+    """
+    known = gradients[np.isfinite(gradients).all(axis=1) & gradients.any(axis=1)]
+    m, d = known.shape
+    if m < LEAST_MEMBERS:
+        return None
+    looked = d if whole else min(d, max(math.ceil(SHARE_LOOKED_AT * d), LEAST_LOOKED_AT))
+    steepest = np.argsort(-(_directions(known) ** 2).mean(axis=0), kind="stable")[:looked]
+    coordinates = np.sort(steepest)
+    directions = _directions(known[:, coordinates])
+    own = left_out(directions)
+    few = np.quantile(own, QUANTILE_OF_FEW) - SLACK_OF_FEW
+    many = (1 + SLACK) * np.quantile(own, QUANTILE) - SLACK
+    limit = many if m >= MANY else few
+    rng = np.random.default_rng(0)
+    drawn = [np.median(left_out(_directions(rng.standard_normal((m, d))))) for _ in range(DRAWS)]
+    is_family = float(np.median(left_out(_directions(known)))) > max(drawn)
+    return Kin(coordinates, directions, float(limit), bool(is_family))
+
+
+def left_out(directions: np.ndarray) -> np.ndarray:
+    """Of each member, how alike it is to the others."""
+    cosines = directions @ directions.T
+    np.fill_diagonal(cosines, -np.inf)
+    return _nearest(cosines)
+
+
+def _likeness(new: np.ndarray, members: np.ndarray) -> np.ndarray:
+    return _nearest(new @ members.T)
+
+
+def _nearest(cosines: np.ndarray) -> np.ndarray:
+    count = 3 if cosines.shape[1] >= MANY else 1
+    return np.sort(cosines, axis=1)[:, -count:].mean(axis=1)
+
+
+def _directions(gradients: np.ndarray) -> np.ndarray:
+    sizes = np.abs(gradients).max(axis=1, keepdims=True)
+    scaled = gradients / np.where(sizes > 0, sizes, 1)
+    lengths = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return scaled / np.where(lengths > 0, lengths, 1)

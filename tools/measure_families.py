@@ -1,0 +1,259 @@
+"""Measure what learning from a family is worth on members that nobody has seen.
+
+    python tools/measure_families.py run truss --learn runs/families --out results/families
+    python tools/measure_families.py table --out results/families
+
+Forty members (seeds 0 to 39) are learned from, twenty others (from seed 1000) are searched once with each method told
+5, 10, 20 and 50 evaluations per dimension. Runs that are already recorded are not repeated. `table` prints the regret
+as a multiple of the default's: the geometric mean over members of (f - best known) / (median of 99 random points - best
+known), cut at 1e-4; `*` and `!` mark cells that are better or worse by two paired standard errors.
+"""
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import l2e
+from l2e.api.family_model import FamilyModel
+from l2e.portfolio.transfer.knowledge import Plan, Plans
+from l2e.problems.families import FAMILIES
+
+TRAINED, TESTED, FIRST_TESTED = 40, 20, 1000
+DEVELOPED = 500
+"""Members from this seed on are for development."""
+BUDGETS = (5, 10, 20, 50)
+FEW = 10
+PAIRS = {"truss": "control", "control": "truss", "seir": "tuning", "tuning": "seir"}
+"""Families of equal dimension: each is the wrong model of the other."""
+
+FLOOR = 1e-4
+ASIDE = ("reference",)
+"""Records that are no contestants."""
+
+
+def models(name: str, folder: Path) -> dict[str, Callable[[], Any]]:
+    """The contestants that need a model, by name; a model is learned when it is first needed, and journaled."""
+    make, cache = FAMILIES[name], {}
+
+    def learned(count: int, of: str = name) -> FamilyModel:
+        if (count, of) not in cache:
+            family = l2e.Family.of(FAMILIES[of], seeds=range(count))
+            cache[count, of] = l2e.learn(family, rng=0, folder=folder / f"{of}-{count}")
+            cache[count, of].save(folder / f"{of}-{count}")
+        return cache[count, of]
+
+    def archived() -> FamilyModel:
+        learned(TRAINED)
+        return l2e.learn_from(folder / f"{name}-{TRAINED}" / "first-*.l2e")
+
+    def plain(model: FamilyModel, **parts: Any) -> Any:
+        return model.method(**parts)
+
+    def seeds_only() -> Any:
+        model = learned(TRAINED)
+        plans = Plans.always(Plan(True, "default", "seeds"))
+        return dataclasses.replace(model, plans=plans).method(without=("jump", "gate"))
+
+    found: dict[str, Callable[[], Any]] = {
+        "model": lambda: plain(learned(TRAINED)),
+        "archives": lambda: plain(archived()),
+        "model-10": lambda: plain(learned(FEW)),
+        "seeds": seeds_only,
+        "no-gate": lambda: plain(learned(TRAINED), without=("gate",)),
+        "no-jump": lambda: plain(learned(TRAINED), without=("jump",)),
+        "no-follow": lambda: plain(learned(TRAINED), without=("covariance", "metric")),
+        "wrong-turned": lambda: plain(turned(learned(TRAINED))),
+    }
+    if name in PAIRS:
+        found["wrong-scaled"] = lambda: plain(scaled(learned(TRAINED, PAIRS[name]), learned(TRAINED)))
+    del make
+    return found
+
+
+def opened(model: FamilyModel) -> Plans:
+    """The plans of a model, forced open where it is used at all: only gates within the search are judged."""
+    if not any(plan.opened for _, plan in model.plans.entries):
+        return model.plans
+    entries = tuple((budget, plan._replace(opened=True)) for budget, plan in model.plans.entries)
+    return Plans(entries, np.inf)
+
+
+def turned(model: FamilyModel) -> FamilyModel:
+    """The model of a family that does not exist: the same values, the coordinates in the opposite order."""
+    known = model.knowledge
+    other = dataclasses.replace(
+        known, ends=known.ends[:, ::-1], gradient=known.gradient[:, ::-1], metric=known.metric[::-1, ::-1]
+    )
+    return dataclasses.replace(model, knowledge=other, plans=opened(model))
+
+
+def scaled(model: FamilyModel, target: FamilyModel) -> FamilyModel:
+    """A wrong model whose values are mapped onto the scale of the right one, on the right one's box, forced open."""
+    known, right = model.knowledge, target.knowledge
+    low, high = np.median(known.best), np.median(known.centre)
+    onto_low, onto_high = np.median(right.best), np.median(right.centre)
+    slope = (onto_high - onto_low) / (high - low)
+
+    def mapped(values: np.ndarray) -> np.ndarray:
+        return onto_low + slope * (values - low)
+
+    other = dataclasses.replace(
+        known,
+        best=mapped(known.best),
+        centre=mapped(known.centre),
+        cross=mapped(known.cross),
+        gradient=slope * known.gradient,
+    )
+    return dataclasses.replace(model, space=target.space, knowledge=other, plans=opened(model))
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The records of a family."""
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def reached(result: Any, value: float) -> int | None:
+    """The evaluation at which a search was at least as good as this."""
+    at = np.flatnonzero(result.history.fun <= value)
+    return int(result.history.nfev[at[0]]) if at.size else None
+
+
+def run(name: str, folder: Path, out: Path, chosen: list[str], members: range) -> None:
+    """Measure one family."""
+    make, path = FAMILIES[name], out / f"{name}.jsonl"
+    out.mkdir(parents=True, exist_ok=True)
+    contestants = {"default": lambda: "auto", **models(name, folder)}
+    done = {(row["method"], row["member"], row["budget"]) for row in read(path)}
+    defaults = {row["member"]: row["fun"] for row in read(path) if row["method"] == "default" and row["budget"] == 50}
+    for method, build in contestants.items():
+        if chosen and method not in chosen:
+            continue
+        built = None
+        for member in members:
+            rows = []
+            for budget in BUDGETS:
+                if (method, member, budget) in done:
+                    continue
+                built = build() if built is None else built
+                problem = make(member)
+                result = l2e.minimize(problem, method=built, budget=budget * problem.dimension, rng=member)
+                row = {"method": method, "member": member, "budget": budget, "fun": result.fun}
+                if result.model is not None:
+                    row |= {"trusted": result.model.trusted, "why": result.model.why[:60]}
+                if method == "default" and budget == BUDGETS[-1]:
+                    defaults[member] = result.fun
+                if budget == BUDGETS[-1] and member in defaults:
+                    row["reached"] = reached(result, defaults[member])
+                rows.append(row)
+            if ("reference", member, 100) not in done and method == "default":
+                problem = make(member)
+                drawn = np.random.default_rng(member).random((99, problem.dimension))
+                long = l2e.minimize(problem, budget=100 * problem.dimension, rng=member + 1).fun
+                random = float(np.median(problem(problem.space.from_unit(drawn))))
+                rows.append({"method": "reference", "member": member, "budget": 100, "fun": long, "random": random})
+            with path.open("a") as file:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+        print(name, method, flush=True)
+
+
+def regrets(rows: list[dict[str, Any]]) -> dict[tuple[str, int], dict[int, float]]:
+    """log regret by method, budget and member."""
+    best: dict[int, float] = {}
+    for row in rows:
+        best[row["member"]] = min(best.get(row["member"], np.inf), row["fun"])
+    random = {row["member"]: row["random"] for row in rows if "random" in row}
+    found: dict[tuple[str, int], dict[int, float]] = {}
+    for row in rows:
+        if row["method"] not in ASIDE and row["member"] in random:
+            low = best[row["member"]]
+            share = (row["fun"] - low) / max(random[row["member"]] - low, 1e-300)
+            found.setdefault((row["method"], row["budget"]), {})[row["member"]] = float(np.log(max(share, FLOOR)))
+    return found
+
+
+def compared(found: dict[tuple[str, int], dict[int, float]], method: str, budget: int) -> tuple[float, float] | None:
+    """The mean log ratio to the default's regret, and its error."""
+    ours, plain = found.get((method, budget), {}), found.get(("default", budget), {})
+    ratios = [ours[i] - plain[i] for i in ours if i in plain]
+    if len(ratios) < 2:
+        return None
+    return float(np.mean(ratios)), float(np.std(ratios, ddof=1) / np.sqrt(len(ratios)))
+
+
+def cell(result: tuple[float, float] | None) -> str:
+    """A cell of the table."""
+    if result is None:
+        return "-"
+    mean, error = result
+    return f"{np.exp(mean):.2f}" + ("*" if mean + 2 * error < 0 else "!" if mean - 2 * error > 0 else "")
+
+
+def speed(rows: list[dict[str, Any]], method: str, dimension: int) -> float | None:
+    """Evaluations of the default told 50 per dimension over those of a method to its value; not reached: twice."""
+    plain = {r["member"]: r["reached"] for r in rows if r["method"] == "default" and "reached" in r}
+    ours = {r["member"]: r["reached"] or 100 * dimension for r in rows if r["method"] == method and "reached" in r}
+    ratios = [np.log(plain[i] / ours[i]) for i in ours if plain.get(i)]
+    return float(np.exp(np.mean(ratios))) if ratios else None
+
+
+def table(out: Path) -> str:
+    """All families as Markdown."""
+    names = [name for name in FAMILIES if (out / f"{name}.jsonl").exists()]
+    rows = {name: read(out / f"{name}.jsonl") for name in names}
+    methods = list(
+        dict.fromkeys(r["method"] for name in names for r in rows[name] if r["method"] not in (*ASIDE, "default"))
+    )
+    lines = ["| family, budget | default's regret | " + " | ".join(methods) + " |", "|---" * (len(methods) + 2) + "|"]
+    means: dict[tuple[str, int], list[float]] = {}
+    for name in names:
+        found = regrets(rows[name])
+        for budget in BUDGETS:
+            plain = found.get(("default", budget), {})
+            shown = f"{np.exp(np.mean(list(plain.values()))):.2g}" if plain else "-"
+            cells = []
+            for method in methods:
+                result = compared(found, method, budget)
+                cells.append(cell(result))
+                if result is not None and name != "control":
+                    means.setdefault((method, budget), []).append(result[0])
+            lines.append(f"| {name} {budget}D | {shown} | " + " | ".join(cells) + " |")
+    for budget in BUDGETS:
+        cells = [
+            f"{np.exp(np.mean(means[m, budget])):.2f} ({len(means[m, budget])})" if (m, budget) in means else "-"
+            for m in methods
+        ]
+        lines.append(f"| **mean without control, {budget}D** (families) | | " + " | ".join(cells) + " |")
+    lines += ["", "| speed-up at 50D | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
+    for name in names:
+        dimension = FAMILIES[name](0).dimension
+        speeds = [speed(rows[name], method, dimension) for method in methods]
+        lines.append(f"| {name} | " + " | ".join("-" if s is None else f"{s:.1f}" for s in speeds) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("families", nargs="*", default=[])
+    parser.add_argument("--learn", type=Path, default=Path("runs/families"), help="folder for journals of learning")
+    parser.add_argument("--out", type=Path, default=Path("results/families"))
+    parser.add_argument("--methods", nargs="*", default=[])
+    parser.add_argument("--members", type=int, default=TESTED)
+    parser.add_argument("--development", action="store_true", help="members kept for development instead of the test")
+    chosen = parser.parse_args()
+    if chosen.what == "table":
+        print(table(chosen.out))
+        return
+    first = DEVELOPED if chosen.development else FIRST_TESTED
+    for name in chosen.families or FAMILIES:
+        run(name, chosen.learn, chosen.out, chosen.methods, range(first, first + chosen.members))
+
+
+if __name__ == "__main__":
+    main()
