@@ -11,6 +11,7 @@ from l2e.core.adapter import AbstractAdapter
 from l2e.core.errors import UnknownNameError, require, unknown
 
 if TYPE_CHECKING:
+    from l2e.core.problem import AbstractProblem
     from l2e.core.traced.algorithm import AbstractAlgorithm
     from l2e.core.traced.problem import AbstractTraceableProblem
 
@@ -66,7 +67,7 @@ class Family:
 
     summary: str
     example: str
-    build: "Callable[..., AbstractTraceableProblem]"
+    build: "Callable[..., AbstractProblem]"
     fields: tuple[str, ...]
     dimension_of: Callable[[int], int] | None = None  # the dimension of each function, where functions fix it
 
@@ -383,6 +384,46 @@ def _official_uav(function: int, dimension: int) -> "AbstractTraceableProblem":
     return official_uav(terrain=function)
 
 
+def _brax(robot: str) -> "Callable[..., AbstractTraceableProblem]":
+    def build(function: int, instance: int, dimension: int) -> "AbstractTraceableProblem":
+        from l2e.problems import neuroevolution
+
+        problem = neuroevolution(robot, depth=function, seed=instance - 1)
+        _only(problem.dimension, dimension)
+        return problem
+
+    return build
+
+
+def _brax_dimension(robot: str) -> Callable[[int], int]:
+    def dimension(depth: int) -> int:
+        from l2e.problems._neuroevolution.suite import check_depth, dimension_of
+
+        return dimension_of(robot, check_depth(depth))
+
+    return dimension
+
+
+def _mujoco(robot: str) -> "Callable[..., AbstractProblem]":
+    def build(function: int, instance: int, dimension: int) -> "AbstractProblem":
+        from l2e.problems import gym_neuroevolution
+
+        problem = gym_neuroevolution(robot, depth=function, seed=instance - 1)
+        _only(problem.dimension, dimension)
+        return problem
+
+    return build
+
+
+def _mujoco_dimension(robot: str) -> Callable[[int], int]:
+    def dimension(depth: int) -> int:
+        from l2e.problems._neuroevolution.gym import check_depth, gym_dimension_of
+
+        return gym_dimension_of(robot, check_depth(depth))
+
+    return dimension
+
+
 def _only(allowed: int, dimension: int) -> None:
     if dimension != allowed:
         raise ValueError(f"problems of this family have {allowed} dimensions, not {dimension}")
@@ -450,12 +491,32 @@ FAMILIES: dict[str, Family] = {
         ("function", "dimension"),
         lambda terrain: 30,
     ),
+    **{
+        f"{robot}-spring": Family(
+            f"a policy for Brax's {robot} (f is its depth), backend spring, 200 steps, mean of 10 episodes",
+            f"{robot}-spring:f3",
+            _brax(robot),
+            ("function", "instance", "dimension"),
+            _brax_dimension(robot),
+        )
+        for robot in ("ant", "humanoid")
+    },
+    **{
+        f"{robot}-mujoco": Family(
+            f"the same for gymnasium's {robot.capitalize()}-v5, simulated by MuJoCo on the host",
+            f"{robot}-mujoco:f3",
+            _mujoco(robot),
+            ("function", "instance", "dimension"),
+            _mujoco_dimension(robot),
+        )
+        for robot in ("ant", "humanoid")
+    },
 }
 FIELD_LETTERS = {"f": "function", "i": "instance", "d": "dimension"}
 FIELD_DEFAULTS = {"instance": 1, "dimension": 10}
 
 
-def problem(name: str) -> "AbstractTraceableProblem":
+def problem(name: str) -> "AbstractProblem":
     """The problem written as `family:f10:i3:d20`; instance 1 and dimension 10, or the function's own, unless given."""
     head, *parts = name.split(":")
     if head not in FAMILIES:

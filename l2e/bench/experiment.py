@@ -5,11 +5,10 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from l2e.api import catalog
+from l2e.api import user_code
 from l2e.bench.disturbance import Disturbance
-from l2e.bench.methods import is_factory
 from l2e.bench.record import RunSpec
-from l2e.bench.suite import Instance, chosen_functions, instances, parts
+from l2e.bench.suite import Instance, build_problem, chosen_functions, instances, is_own, parts, suite_of
 from l2e.core.errors import unknown
 from l2e.core.settings import Check, Count, FileName, Index, Label, Reader, parse, read_settings
 
@@ -46,6 +45,7 @@ class Variant:
     """A table `[variants.NAME]` of an experiment: the keys of `Experiment` that differ, and a title of its own."""
 
     title: str | None = None
+    suite: Label | None = None
     methods: tuple[Label, ...] | None = None
     dimensions: tuple[Count, ...] | None = None
     functions: tuple[Count, ...] | None = None
@@ -81,7 +81,8 @@ class Experiment:
     **Fields:**
 
     - `name`, `title`: for folders and headings.
-    - `suite`: "bbob" (COCO's official instances), "paper-bbob" (the L2E paper's), or another family of `l2e problems`.
+    - `suite`: "bbob" (COCO's official instances), "paper-bbob" (the L2E paper's), another family of `l2e problems`, or
+      your own as `module:factory`, Python code that is imported and called with function, instance and dimension.
     - `functions`, `instances`, `dimensions`: which problems of it.
     - `budget` (evaluations per run), `budget_per_dimension` (multiplied by the dimension), or `budgets_per_dimension`
       (several of them): exactly one of the three.
@@ -207,7 +208,7 @@ class Experiment:
         found = instances(self.suite, self.functions, self.dimensions, self.instances)
         if self.disturb is not None and self.disturb.needs_optimum:
             for instance in found:
-                if getattr(catalog.problem(instance.problem), "optimum", None) is None:
+                if getattr(build_problem(instance.problem), "optimum", None) is None:
                     raise ValueError(
                         f"noise and digits of disturb need an optimum; that of {instance.problem} is unknown"
                     )
@@ -220,7 +221,7 @@ class Experiment:
             spec.disturb == self.disturb
             and place["dimension"] in self.dimensions
             and spec.budget == self.budget_of(place["dimension"])
-            and spec.problem.partition(":")[0] == self.suite
+            and suite_of(spec.problem) == self.suite
             and place["function"] in chosen_functions(self.suite, self.functions)
             and place.get("instance", 1) in self.instances
         )
@@ -274,12 +275,14 @@ def parse_experiment(values: dict[str, Any]) -> Experiment:
     return parse(Experiment, values)
 
 
-def refuse_foreign_code(path: Path, experiment: Experiment) -> None:
-    """An error if a file from elsewhere names code to run: its `module:factory` would be imported and called."""
-    methods = dict.fromkeys(method for contest in experiment.contests() for method in contest.methods)
-    factories = [name for name in methods if is_factory(name)]
-    if factories and not path.resolve().is_relative_to(Path.cwd()):
-        raise ValueError(
-            f"{path} is not under the current folder and names Python code to run ({', '.join(factories)}); "
-            "if you trust it, repeat the command with --trust"
-        )
+def refuse_foreign_code(path: Path, experiment: Experiment, trusted: Sequence[str] = ()) -> None:
+    """An error if a file from elsewhere names code to run, as a method or as a suite.
+
+    **Arguments:** `trusted`: methods that the user has named and not the file.
+    """
+    contests = experiment.contests()
+    methods = dict.fromkeys(method for contest in contests for method in contest.methods if method not in trusted)
+    suites = dict.fromkeys(contest.suite for contest in contests)
+    user_code.refuse_foreign_code(
+        path, [*filter(user_code.is_factory, methods), *(suite for suite in suites if is_own(suite))]
+    )

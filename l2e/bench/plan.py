@@ -9,8 +9,9 @@ from l2e.bench.experiment import Experiment
 from l2e.bench.methods import build, runs_compiled
 from l2e.bench.record import RunSpec
 from l2e.bench.run_compiled import capacity
-from l2e.bench.suite import Instance, parts
+from l2e.bench.suite import Instance, build_problem, is_own, parts, suite_of
 from l2e.core.fingerprint import fingerprint
+from l2e.core.traced.problem import AbstractTraceableProblem
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,12 @@ class Plan:
     """All runs of an experiment in order, and how they are run.
 
     **Fields:** `specs`: the runs; `compiled`: methods and dimensions whose undisturbed runs are compiled; `problems`:
-    by dimension, those that the compiled programs are made for.
+    by suite and dimension, those that the compiled programs are made for; suites that only the host can run are absent.
     """
 
     specs: tuple[RunSpec, ...]
     compiled: frozenset[tuple[str, int]]
-    problems: dict[int, tuple[str, ...]]
+    problems: dict[tuple[str, int], tuple[str, ...]]
 
     def complete_archives(self, missing: Iterable[RunSpec]) -> list[RunSpec]:
         """These runs; with official loggers all runs of the archives they belong to, which are written at once."""
@@ -62,11 +63,12 @@ class Plan:
         dimension = parts(first.problem)["dimension"]
         if first.log:
             return [Task("host", tuple(group))]
-        if first.disturb is not None or (first.method, dimension) not in self.compiled:
+        problems = self.problems.get((suite_of(first.problem), dimension))
+        if problems is None or first.disturb is not None or (first.method, dimension) not in self.compiled:
             return [Task("host", (spec,)) for spec in group]
         lanes = capacity(first.budget)
         chunks = [group[i : i + lanes] for i in range(0, len(group), lanes)]
-        return [Task("compiled", tuple(chunk), self.problems[dimension]) for chunk in chunks]
+        return [Task("compiled", tuple(chunk), problems) for chunk in chunks]
 
 
 def make_plan(experiment: Experiment, log: Sequence[str] = (), only: Sequence[str] = ()) -> Plan:
@@ -82,12 +84,13 @@ def make_plan(experiment: Experiment, log: Sequence[str] = (), only: Sequence[st
         raise ValueError(f"--log writes one archive per method; choose one contest with --only: {names}")
     built: dict[tuple[str, int, int], tuple[str, bool]] = {}
     specs: dict[str, RunSpec] = {}
-    problems: dict[int, dict[str, None]] = {}
+    problems: dict[tuple[str, int], dict[str, None]] = {}
     compiled: set[tuple[str, int]] = set()
     for contest in contests:
         found = contest.problems()
+        own = {name: fingerprint(build_problem(name)) for name in (i.problem for i in found) if is_own(contest.suite)}
         for instance in found:
-            problems.setdefault(instance.dimension, {})[instance.problem] = None
+            problems.setdefault((contest.suite, instance.dimension), {})[instance.problem] = None
         for method, dimension in itertools.product(contest.methods, contest.dimensions):
             budget = contest.budget_of(dimension)
             if (method, dimension, budget) not in built:
@@ -97,9 +100,17 @@ def make_plan(experiment: Experiment, log: Sequence[str] = (), only: Sequence[st
             if is_compiled:
                 compiled.add((method, dimension))
             for instance, seed in itertools.product(_of_dimension(found, dimension), contest.seeds):
-                spec = RunSpec(instance.problem, method, made_of, seed, budget, tuple(log), contest.disturb)
+                name = instance.problem
+                spec = RunSpec(name, method, made_of, seed, budget, tuple(log), contest.disturb, own.get(name))
                 specs[spec.key] = spec
-    return Plan(tuple(specs.values()), frozenset(compiled), {d: tuple(names) for d, names in problems.items()})
+    whole = {place: tuple(names) for place, names in problems.items() if all(map(_is_compiled, names))}
+    return Plan(tuple(specs.values()), frozenset(compiled), whole)
+
+
+def _is_compiled(name: str) -> bool:
+    """Whether runs on a problem may be compiled as a whole."""
+    problem = build_problem(name)
+    return isinstance(problem, AbstractTraceableProblem) and not problem.runs_on_host
 
 
 def _of_dimension(problems: list[Instance], dimension: int) -> list[Instance]:
@@ -117,5 +128,5 @@ def _groups(specs: Iterable[RunSpec]) -> list[list[RunSpec]]:
     return list(groups.values())
 
 
-def _archive(spec: RunSpec) -> tuple[str, int]:
-    return spec.method, parts(spec.problem)["function"]
+def _archive(spec: RunSpec) -> tuple[str, str, int]:
+    return spec.method, suite_of(spec.problem), parts(spec.problem)["function"]

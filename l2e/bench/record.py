@@ -14,30 +14,12 @@ import numpy as np
 from l2e._version import __version__
 from l2e.bench.disturbance import Disturbance
 from l2e.bench.suite import parts
+from l2e.core.errors import one_line
 from l2e.core.meter import History
 from l2e.core.settings import Check, Count, Index, Label, Reader, parse, plain
 
 PACKAGES = ("jax", "numpy", "scipy", "cma", "minionpy", "evosax", "coco-experiment", "ioh")
-LONGEST = 300
-"""Letters of an error message that a record keeps."""
-
 Seconds = Annotated[float, Check(lambda number: number >= 0, "a number of seconds from 0")]
-
-
-def one_line(text: str) -> str:
-    """A message as one printable line of at most `LONGEST` letters."""
-    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 10 * LONGEST])
-    line = " ".join(printable.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
-
-
-def error_line(error: BaseException) -> str:
-    """An exception as one line: its class and its message."""
-    try:
-        message = str(error)
-    except Exception:  # noqa: BLE001 - a method's own exception may fail at anything
-        message = "(its message cannot be read)"
-    return one_line(f"{type(error).__name__}: {message}")
 
 
 def _read_problem(where: str, value: Any) -> str:
@@ -69,7 +51,7 @@ class RunSpec:
     **Fields:** `problem`: a name of the catalog; `method`: a name; `searcher`: a digest of the method's settings and
     weights, so that a retrained model is another method; `seed`; `budget`; `log`: official loggers attached to the run
     (then the loggers' own functions are evaluated); `disturb`: how the values that the method is told differ from the
-    true ones, if they do.
+    true ones, if they do; `made_of`: a digest of the problem's fields, for a problem of the user's own.
     """
 
     problem: Annotated[str, Reader(_read_problem)]
@@ -79,6 +61,7 @@ class RunSpec:
     budget: Count
     log: tuple[Label, ...] = ()
     disturb: Disturbance | None = None
+    made_of: Label | None = None
 
     @functools.cached_property
     def key(self) -> str:
@@ -87,11 +70,9 @@ class RunSpec:
         return hashlib.sha256(text.encode()).hexdigest()[:20]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; undisturbed runs have no `disturb`, so their keys are those of versions without it."""
+        """Plain JSON; runs without `disturb` or `made_of` have the keys of versions that did not know them."""
         values = plain(self)
-        if self.disturb is None:
-            del values["disturb"]
-        return values
+        return {name: value for name, value in values.items() if value is not None}
 
     @classmethod
     def from_json(cls, values: Any) -> "RunSpec":

@@ -17,10 +17,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from l2e.api import catalog
 from l2e.api.catalog import Searcher
 from l2e.bench.methods import build
 from l2e.bench.record import RunRecord, RunSpec, improvements, now, versions
+from l2e.bench.suite import build_problem
 from l2e.core.box import Box
 from l2e.core.traced import pack, runtime
 from l2e.core.traced.algorithm import AbstractAlgorithm
@@ -57,7 +57,7 @@ class ProblemSet(NamedTuple):
 @functools.lru_cache(maxsize=8)
 def problem_set(names: tuple[str, ...]) -> ProblemSet:
     """Build the problems, those of one structure together: they share compiled code."""
-    problems = {name: catalog.problem(name) for name in names}
+    problems: dict[str, Any] = {name: build_problem(name) for name in names}
     families: dict[Any, list[str]] = {}
     for name, problem in problems.items():
         arrays, static = pack.split(problem)

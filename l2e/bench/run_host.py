@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from l2e.api import catalog
 from l2e.api.catalog import Searcher
 from l2e.api.setup import prepare
 from l2e.bench.disturbance import Disturbance, generator
 from l2e.bench.methods import build
-from l2e.bench.record import RunRecord, RunSpec, error_line, improvements, now, versions
-from l2e.core.errors import MissingExtraError
+from l2e.bench.record import RunRecord, RunSpec, improvements, now, versions
+from l2e.bench.suite import build_problem
+from l2e.core.errors import MissingExtraError, error_line
 from l2e.core.evaluator import Evaluator
 from l2e.core.meter import History
 from l2e.core.stops import StopSearch
@@ -32,7 +32,7 @@ def run_on_host(
 
     **Raises:** `MissingExtraError` only, which is about the installation and not about the run.
     """
-    problem = catalog.problem(spec.problem)
+    problem = build_problem(spec.problem)
     objective = function or problem
     truth = None
     if spec.disturb is not None:

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from l2e.bench.record import RunRecord, one_line
+from l2e.bench.record import RunRecord
 from l2e.core.checkpoint import write_whole
+from l2e.core.errors import one_line
 
 try:
     import fcntl

@@ -25,7 +25,7 @@ def bench(
 ) -> int:
     """Run an experiment: each method on each problem with each seed, counted. Finished runs are never repeated.
 
-    A method written module:factory is Python code, which is imported and called: run only files that you trust.
+    A method or suite written module:factory is Python code, which is imported and called: run only files you trust.
 
     Examples:
       l2e bench experiments/paper-bbob-10d.toml --out runs/bbob-10d
@@ -41,7 +41,7 @@ def bench(
         log: Also write official archives: coco (for cocopp), ioh (for IOHanalyzer), or both.
         again: Run these methods anew although their runs are finished; "failed" for all failed runs.
         timeout: Seconds one run may take, instead of those in the file.
-        trust: Run the module:factory methods of a file that is not under the current folder.
+        trust: Run the module:factory code of a file that is not under the current folder.
     """
     from l2e.bench.experiment import load_experiment, refuse_foreign_code
     from l2e.bench.official import check_loggers
@@ -55,9 +55,9 @@ def bench(
         if number is not None and number < 1:
             raise ValueError(f"{name} must be at least 1, got {number}")
     whole = load_experiment(path)
-    if not trust and not methods:
-        refuse_foreign_code(path, whole)
     experiment = whole.with_overrides(_names(methods), seeds)
+    if not trust:
+        refuse_foreign_code(path, experiment, _names(methods))
     loggers = _names(log)
     check_loggers(loggers, experiment.suite)
     plan = make_plan(experiment, loggers, _names(only))
@@ -113,6 +113,7 @@ def report(
     only: Annotated[str, arg(metavar="50x,noise-200x,..")] = "",
     published: bool = True,
     figures: bool = True,
+    trust: bool = False,
 ) -> int:
     """Write a report of an experiment: one page, figures, tables as markdown, LaTeX and CSV.
 
@@ -123,6 +124,7 @@ def report(
         only: Of an experiment with several budgets or variants, these contests.
         published: Show the paper's printed numbers beside the measured ones, where there are any.
         figures: Draw PNG and PDF figures, which takes most of the time.
+        trust: Ask the module:factory suites in the store for their optima, which runs their code.
     """
     from l2e.bench.store import read_store
     from l2e.report.collection import collect_contests
@@ -130,7 +132,7 @@ def report(
 
     console = Console(markup=False, highlight=False)
     read = read_store(store)
-    contests = collect_contests(read, _names(methods), _names(only))
+    contests = collect_contests(read, _names(methods), _names(only), trust)
     for remark in filter(None, (read.complaint, *contests[0].remarks)):
         console.print(remark, soft_wrap=True)
     for path in write_reports(contests, out, published, figures):

@@ -82,14 +82,19 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
     console = plain_console()
     local = [path.parent for folder in folders for path in sorted(folder.rglob(store.BEST))]
     table = Table(box=None, pad_edge=False)
-    for heading in ("model", "what it is", "trained", "validation", "score"):
+    for heading in ("model", "what it is", "trained on", "trained", "validation", "score"):
         table.add_column(heading, overflow="fold")
     for name in [*store.shipped(), *local]:
         if store.is_gate(name):
             facts = load_metadata(store.find(name))
             trained = f"{facts['step']} of {facts['steps']} steps, {facts['hours']:.2f} h"
             table.add_row(
-                str(name), "weights of the default method's gate", trained, f"gain {facts['validation_gain']:+.4f}", ""
+                str(name),
+                "weights of the default method's gate",
+                "random landscapes",
+                trained,
+                f"gain {facts['validation_gain']:+.4f}",
+                "",
             )
             continue
         card = store.card(name)
@@ -97,9 +102,15 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
         trained = f"{facts['step']} of {facts['steps']} steps, {facts['hours']:.2f} h"
         first = facts.get("validation_untrained")
         learned = f"{facts['validation']:.2f}" + ("" if first is None else f", untrained {first:.2f}")
-        table.add_row(str(name), card.summary, trained, learned, _score_text(facts))
+        table.add_row(str(name), card.summary, _family_text(facts), trained, learned, _score_text(facts))
     console.print(table)
     return 0
+
+
+def _family_text(facts: dict[str, Any]) -> str:
+    """What a model was trained on; the cards of older models list BBOB functions only."""
+    functions = facts.get("tasks", {}).get("functions", [])
+    return str(facts.get("family") or f"BBOB {', '.join(f'f{function}' for function in functions)}")
 
 
 def _score_text(facts: dict[str, Any]) -> str:

@@ -21,8 +21,11 @@ def train(
     processes: int = 1,
     process: int = 0,
     coordinator: str = "localhost:12355",
+    trust: bool = False,
 ) -> int:
     """Train an optimizer as described in a TOML file; re-run the command to resume after an interruption.
+
+    A task family written module:factory is Python code, which is imported and called: run only files you trust.
 
     Examples:
       l2e train experiments/train/l2e-base-10d.toml --out runs/base-10d
@@ -36,13 +39,17 @@ def train(
         processes: Number of processes that share the tasks of each step; start the command once for each of them.
         process: Which of them this is, from 0.
         coordinator: host:port of process 0, where they meet.
+        trust: Run the module:factory code of a file that is not under the current folder.
     """
+    from l2e.api.user_code import refuse_foreign_code
     from l2e.meta import distributed
     from l2e.meta.config import TrainConfig, load_config
     from l2e.meta.gate.run import run_gate
     from l2e.meta.run import run
 
     console, config = Console(), load_config(path)
+    if isinstance(config, TrainConfig) and config.tasks.is_own and not trust:
+        refuse_foreign_code(path, [str(config.tasks.family)])
     command = shlex.join(["l2e", "train", path.as_posix(), "--out", out.as_posix()])
     if quote:
         return _quote(config, console) if isinstance(config, TrainConfig) else _no_quote(path)

@@ -32,3 +32,23 @@ def require(module: str, extra: str) -> ModuleType:
         raise MissingExtraError(
             f"this needs {error.name!r}, which is not installed: pip install 'l2e[{extra}]'"
         ) from error
+
+
+LONGEST = 300
+"""Letters of an error message that a record keeps."""
+
+
+def one_line(text: str) -> str:
+    """A message as one printable line of at most `LONGEST` letters."""
+    printable = "".join(letter if letter.isprintable() else " " for letter in text[: 10 * LONGEST])
+    line = " ".join(printable.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
+
+
+def error_line(error: BaseException) -> str:
+    """An exception as one line: its class and its message."""
+    try:
+        message = str(error)
+    except Exception:  # noqa: BLE001 - a method's own exception may fail at anything
+        message = "(its message cannot be read)"
+    return one_line(f"{type(error).__name__}: {message}")

@@ -37,11 +37,15 @@ class AbstractProblem(abc.ABC):
 
 @dataclasses.dataclass(frozen=True)
 class HostFunction(AbstractProblem):
-    """A user's Python function as a problem. With `vectorized=True` it takes a batch (n, d) and returns (n,)."""
+    """A user's Python function as a problem. With `vectorized=True` it takes a batch (n, d) and returns (n,).
+
+    `optimum`, if known, is for the reports of contests; no method ever sees it.
+    """
 
     function: Callable[[Any], Any]
     space: Box
     vectorized: bool = False
+    optimum: Optimum | None = None
 
     def __call__(self, points: Any) -> Any:
         batch, single = as_batch(points, self.dimension)

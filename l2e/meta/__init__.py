@@ -1,5 +1,6 @@
 """Meta-training: tasks, objectives, guidance, gradient estimators and the training loop."""
 
+from l2e.core.traced.problem import CallbackFunction as CallbackFunction
 from l2e.meta.estimators.backprop import AbstractGradientEstimator as AbstractGradientEstimator
 from l2e.meta.estimators.backprop import FullBPTT as FullBPTT
 from l2e.meta.estimators.backprop import TruncatedBPTT as TruncatedBPTT

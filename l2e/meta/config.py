@@ -14,7 +14,7 @@ from l2e.meta.estimators.ppo import PPO
 from l2e.meta.gate.settings import GateSpec
 from l2e.meta.guides import GuidanceSettings
 from l2e.meta.objectives import AreaUnderCurve, LogGap, NormalisedImprovement
-from l2e.meta.tasks import TasksSettings
+from l2e.meta.task_settings import TasksSettings, refuse_gradients
 from l2e.meta.train import TrainingSettings, TrainSpec
 from l2e.portfolio.weights import GATE_KIND
 
@@ -37,9 +37,13 @@ class TrainConfig:
     def spec(self) -> TrainSpec:
         """The training that the file describes."""
         dimension, training = self.tasks.dimension, self.training
+        tasks = self.tasks.build()
+        if isinstance(self.estimator, FullBPTT | TruncatedBPTT) or self.guidance is not None:
+            refuse_gradients(tasks)
         return TrainSpec(
             optimizer=self.optimizer.initial(dimension, training.generations, training.seed),
-            tasks=self.tasks.build(),
+            tasks=tasks,
+            family=self.tasks.described(tasks),
             objective=self.objective,
             estimator=self.estimator,
             guidance=None if self.guidance is None else self.guidance.build(dimension),
@@ -49,8 +53,11 @@ class TrainConfig:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The file as plain JSON, for checkpoints and cards."""
-        return plain(self)
+        """The file as plain JSON, for checkpoints and cards; without `family` where older versions had none."""
+        tables = plain(self)
+        if self.tasks.family is None:
+            del tables["tasks"]["family"]
+        return tables
 
 
 def load_config(path: Path) -> TrainConfig | GateSpec:

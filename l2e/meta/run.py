@@ -91,6 +91,7 @@ def save_best(folder: TrainingFolder, trainer: Trainer, state: TrainState, hours
         validation=float(state.best_loss),
         validation_untrained=untrained,
         validation_families=list(spec.tasks.names),
+        family=spec.family or spec.tasks.description,
         dimension=spec.tasks.dimension,
         generations=spec.generations,
     )

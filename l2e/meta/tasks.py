@@ -4,7 +4,6 @@ All tasks of a distribution have one structure, whatever their family, so one co
 paper's test functions are in no default.
 """
 
-import dataclasses
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -67,6 +66,11 @@ class AbstractTaskDistribution(eqx.Module):
         """One problem of each family, with the value of its optimum, in JAX's default float."""
 
     @property
+    def description(self) -> str:
+        """What they are, for the cards of models trained on them."""
+        return f"{type(self).__name__}: {', '.join(self.names)}"
+
+    @property
     def families(self) -> int:
         """Number of families."""
         return len(self.names)
@@ -111,6 +115,10 @@ class RandomBBOBTasks(AbstractTaskDistribution):
     def dimension(self) -> int:
         return self.size
 
+    @property
+    def description(self) -> str:
+        return f"fresh instances of BBOB {', '.join(self.names)}" + (", f2 to f4 rotated" if self.rotated else "")
+
     def draw(self, key: Key) -> tuple[Drawn, ...]:
         dtype = jnp.zeros(()).dtype
         tasks = [sample_bbob(key, function, self.size, dtype, self.rotated) for function in self.functions]
@@ -147,10 +155,14 @@ class FunctionTasks(AbstractTaskDistribution):
         self.samplers = tuple(None if is_fixed else source for source, is_fixed in zip(sources, fixed, strict=True))
         self.f_opt = tuple(float(f) for f in f_opt)
         self.labels = tuple(names) if names else tuple(f"function {i + 1}" for i in range(len(sources)))
-        dimensions = {problem.dimension for problem, _ in self.draw(jax.random.key(0))}
+        dimensions = {problem.dimension for problem, _ in self.example()}
         if len(dimensions) != 1:
             raise ValueError(f"all tasks must have one dimension, got {sorted(dimensions)}")
         self.size = dimensions.pop()
+
+    def example(self) -> tuple[Drawn, ...]:
+        """Some problem of each family."""
+        return self.draw(jax.random.key(0))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -172,26 +184,6 @@ def _as_default_float(problem: Any) -> Any:
     """Float arrays of a problem (numpy's are float64) in the float in which the training computes."""
     dtype = jnp.zeros(()).dtype
     return jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype) if eqx.is_inexact_array(leaf) else leaf, problem)
-
-
-@dataclasses.dataclass(frozen=True)
-class TasksSettings:
-    """The table [tasks] of a training file: fresh instances of BBOB functions, by default the paper's eight.
-
-    **Arguments:** `functions`: their numbers, never test functions of the paper; `dimension`: of all tasks; `rotated`:
-    whether f2 and f3 are rotated, as in the paper's instances; COCO's are separable.
-    """
-
-    functions: tuple[int, ...] = PAPER_TRAIN
-    dimension: int = 10
-    rotated: bool = True
-
-    def __post_init__(self) -> None:
-        refuse_test_functions(self.functions)
-
-    def build(self) -> RandomBBOBTasks:
-        """The distribution."""
-        return RandomBBOBTasks(self.functions, self.dimension, self.rotated)
 
 
 def refuse_test_functions(functions: Sequence[int]) -> None:

@@ -50,6 +50,7 @@ class TrainSpec:
     - `parallel`: tasks of one family that are computed side by side: faster, but each holds a gradient.
     - `dtype`: float in which everything is computed and the weights are kept.
     - `rematerialise`: see `l2e.meta.rollout.advance`.
+    - `family`: what the card says of the tasks, instead of what they say themselves.
     """
 
     optimizer: AbstractAlgorithm[Any]
@@ -71,6 +72,7 @@ class TrainSpec:
     parallel: int = 1
     dtype: Literal["float32", "float64"] = "float32"
     rematerialise: bool = True
+    family: str = ""
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "generations", "validate_every", "validation_batch", "parallel"):

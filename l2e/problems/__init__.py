@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from l2e.problems._lsgo.suite import LSGO_PAPER_TEST as LSGO_PAPER_TEST
     from l2e.problems._lsgo.suite import lsgo as lsgo
     from l2e.problems._lsgo.suite import official_lsgo as official_lsgo
+    from l2e.problems._neuroevolution.gym import gym_neuroevolution as gym_neuroevolution
+    from l2e.problems._neuroevolution.suite import Neuroevolution as Neuroevolution
+    from l2e.problems._neuroevolution.suite import neuroevolution as neuroevolution
     from l2e.problems._surrogate.paper import PAPER_SURROGATE_TEST as PAPER_SURROGATE_TEST
     from l2e.problems._surrogate.paper import paper_surrogate as paper_surrogate
     from l2e.problems._surrogate.suite import Surrogate as Surrogate
@@ -42,6 +45,9 @@ WITH_JAX = {
     "LSGO_PAPER_TEST": "l2e.problems._lsgo.suite",
     "lsgo": "l2e.problems._lsgo.suite",
     "official_lsgo": "l2e.problems._lsgo.suite",
+    "gym_neuroevolution": "l2e.problems._neuroevolution.gym",
+    "Neuroevolution": "l2e.problems._neuroevolution.suite",
+    "neuroevolution": "l2e.problems._neuroevolution.suite",
     "PAPER_SURROGATE_TEST": "l2e.problems._surrogate.paper",
     "paper_surrogate": "l2e.problems._surrogate.paper",
     "Surrogate": "l2e.problems._surrogate.suite",

@@ -10,11 +10,11 @@ import numpy as np
 from l2e.api import catalog
 from l2e.bench.disturbance import Disturbance
 from l2e.bench.experiment import AblationTable, Experiment, Note
-from l2e.bench.record import RunRecord, one_line
+from l2e.bench.record import RunRecord
 from l2e.bench.store import Store
-from l2e.bench.suite import parts
-from l2e.core.errors import unknown
-from l2e.core.problem import GAP_FLOOR
+from l2e.bench.suite import build_problem, is_own, parts, suite_of
+from l2e.core.errors import one_line, unknown
+from l2e.core.problem import GAP_FLOOR, AbstractProblem
 from l2e.core.settings import parse
 from l2e.problems._bbob.suite import BBOB, GROUPS
 from l2e.report.published import published_suites
@@ -80,16 +80,22 @@ def collect(store: Store, methods: Sequence[str] = ()) -> Results:
     return found[0]
 
 
-def collect_contests(store: Store, methods: Sequence[str] = (), only: Sequence[str] = ()) -> list[Results]:
+def collect_contests(
+    store: Store, methods: Sequence[str] = (), only: Sequence[str] = (), trust: bool = False
+) -> list[Results]:
     """The runs of each contest of a store that has any.
 
     **Arguments:** `methods`: only these, in this order; those of the experiment first, then all others, if empty;
-    `only`: the names of the contests wanted, all if empty.
+    `only`: the names of the contests wanted, all if empty; `trust`: whether suites written `module:factory` may be
+    asked for their optima, which runs their code; the values themselves are shown if not.
 
     **Raises:** `ValueError` if a contest does not exist or a method has no records.
     """
     noted, remarks = _noted(store)
-    known, unbuilt = _buildable(store.records.values())
+    known, unbuilt = _buildable(store.records.values(), trust)
+    own = sorted({suite_of(record.spec.problem) for record in known if is_own(suite_of(record.spec.problem))})
+    if own and not trust:
+        remarks.append(f"{', '.join(own)}: their code is not run for a report; --trust asks it for optima")
     if unbuilt:
         remarks.append(f"{len(unbuilt)} records are left out: their problems are unknown, {unbuilt[0]} for instance")
     if isinstance(noted, Note):
@@ -108,7 +114,7 @@ def collect_contests(store: Store, methods: Sequence[str] = (), only: Sequence[s
     if absent or not present:
         raise ValueError(f"no records of {', '.join(absent) or 'any method'} in {store.folder}")
     chosen = [(note, [r for r in records if not methods or r.spec.method in methods]) for note, records in found]
-    return [results_of(records, note, methods, tuple(remarks)) for note, records in chosen if records]
+    return [results_of(records, note, methods, tuple(remarks), trust) for note, records in chosen if records]
 
 
 def _by_contest(
@@ -131,7 +137,11 @@ def _refuse_unknown(kind: str, names: Iterable[str], allowed: Sequence[str]) -> 
 
 
 def results_of(
-    records: Iterable[RunRecord], note: Note, methods: Sequence[str] = (), remarks: tuple[str, ...] = ()
+    records: Iterable[RunRecord],
+    note: Note,
+    methods: Sequence[str] = (),
+    remarks: tuple[str, ...] = (),
+    trust: bool = False,
 ) -> Results:
     """The runs behind some records; of several of one problem, method and seed the newest counts."""
     newest: dict[tuple[str, str, int, Disturbance | None], RunRecord] = {}
@@ -146,7 +156,7 @@ def results_of(
         (record for record in newest.values() if record.spec.method in wanted),
         key=lambda record: (_place(record), wanted.index(record.spec.method), record.spec.seed),
     )
-    runs = tuple(run_of(record, len(dimensions) > 1, len(disturbances) > 1) for record in chosen)
+    runs = tuple(run_of(record, len(dimensions) > 1, len(disturbances) > 1, trust) for record in chosen)
     reference = note.reference if note.reference in wanted else wanted[0]
     return Results(
         note.name, note.title or note.name, runs, tuple(wanted), reference, note.published, note.ablation, remarks
@@ -166,19 +176,25 @@ def _noted(store: Store) -> tuple[Note | Experiment, list[str]]:
         return Note(), [f"the note of the experiment is left out: {one_line(str(error))}"]
 
 
-def _buildable(records: Iterable[RunRecord]) -> tuple[list[RunRecord], list[str]]:
+def _buildable(records: Iterable[RunRecord], trust: bool) -> tuple[list[RunRecord], list[str]]:
     """The records of problems that exist, and the names of those problems that do not."""
     found, missing = [], []
     for record in records:
         try:
-            if parts(record.spec.problem)["dimension"] > LARGEST_DIMENSION:
-                raise ValueError("too large to build")
-            _problem(record.spec.problem)
-        except ValueError:
+            _refuse_large(record.spec.problem)
+            _problem(record.spec.problem, trust)
+        except (ValueError, OSError):  # OSError: data of the user's own that is not here
             missing.append(record.spec.problem)
         else:
             found.append(record)
     return found, missing
+
+
+def _refuse_large(name: str) -> None:
+    """An error for a problem that would be too large; families that fix their dimensions are not."""
+    family = catalog.FAMILIES.get(suite_of(name))
+    if (family is None or family.dimension_of is None) and parts(name)["dimension"] > LARGEST_DIMENSION:
+        raise ValueError("too large to build")
 
 
 def _place(record: RunRecord) -> tuple[str, int, int, int]:
@@ -187,13 +203,14 @@ def _place(record: RunRecord) -> tuple[str, int, int, int]:
     return kind, place["dimension"], place["function"], place.get("instance", 1)
 
 
-def run_of(record: RunRecord, several: bool = False, mixed: bool = False) -> Run:
+def run_of(record: RunRecord, several: bool = False, mixed: bool = False, trust: bool = False) -> Run:
     """The run behind a record.
 
-    **Arguments:** `several`, `mixed`: whether its dimension and its disturbance are part of the problem's name.
+    **Arguments:** `several`, `mixed`: whether its dimension and its disturbance are part of the problem's name;
+    `trust`: whether a user's own suite may be asked for the optimum.
     """
     spec, place = record.spec, parts(record.spec.problem)
-    problem = _problem(spec.problem)
+    problem = _problem(spec.problem, trust)
     optimum = getattr(problem, "optimum", None)
     name, group = spec.problem, "all"
     if isinstance(problem, BBOB):
@@ -218,4 +235,9 @@ def run_of(record: RunRecord, several: bool = False, mixed: bool = False) -> Run
     )
 
 
-_problem = functools.lru_cache(maxsize=None)(catalog.problem)
+@functools.cache
+def _problem(name: str, trust: bool) -> AbstractProblem | None:
+    """The problem of this name; None for one of a user's own suite, unless its code is trusted."""
+    if is_own(suite_of(name)):
+        return build_problem(name) if trust else None
+    return catalog.problem(name)

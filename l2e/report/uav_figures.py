@@ -64,7 +64,9 @@ def draw_uav(results: Results, folder: Path) -> list[Path]:
 
 
 def _repeated(run: Run, problem: UAV) -> np.ndarray | None:
-    """Where a run ended, or None if it ends elsewhere this time."""
+    """Where a run ended, or None if it ends elsewhere this time, or if its method is code that a record names."""
+    if not catalog.is_name(run.method):
+        return None
     searcher = build(run.method, problem.dimension, run.budget)
     again = minimize(problem, bounds=problem.space, method=searcher, budget=run.budget, rng=run.seed)
     return again.x if np.isclose(again.fun, run.final, rtol=1e-6) else None

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from helpers.made_records import contest, made
 
-from l2e.bench.record import LONGEST, RunRecord, RunSpec, error_line
+from l2e.bench.record import RunRecord, RunSpec
 from l2e.bench.store import EXPERIMENT, PACKED, Store, StoreError, read_store
+from l2e.core.errors import LONGEST, error_line
 from l2e.report.collection import collect
 from l2e.report.write import write_report
 

@@ -3,7 +3,7 @@
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
 import jax
@@ -20,6 +20,8 @@ class AbstractTraceableProblem(eqx.Module, AbstractProblem):
     """A pure JAX problem: `evaluate` may be jitted, vmapped and differentiated, in the dtype of the points."""
 
     space: eqx.AbstractVar[Box]
+    runs_on_host: ClassVar[bool] = False
+    """Whether contests evaluate it batch by batch, instead of compiling it into every method's program."""
 
     @abstractmethod
     def evaluate(self, points: Points, key: Key | None = None) -> Values:
@@ -72,6 +74,39 @@ class JAXFunction(AbstractTraceableProblem):
 
     def evaluate(self, points: Points, key: Key | None = None) -> Values:
         return jax.vmap(self.function)(points)
+
+
+class CallbackFunction(AbstractTraceableProblem):
+    """A plain Python function inside JAX programs, without gradients: for training by evolution strategies.
+
+    ```python
+    problem = CallbackFunction(lambda points, shift: ((points - shift) ** 2).sum(axis=1), l2e.box([(-5, 5)] * 3), shift)
+    ```
+
+    **Arguments:** `function`: takes a batch of points (n, d) in numpy, and the parameters, and returns n values;
+    `space`: the box; `parameters`: an array that the function is also given, so that problems which differ only in it
+    share a compilation, or none.
+    """
+
+    function: Callable[..., Any] = eqx.field(static=True)
+    space: Box
+    parameters: Any = None
+
+    def __init__(self, function: Callable[..., Any], space: Box, parameters: Any = None):
+        self.function = function
+        self.space = space
+        self.parameters = parameters
+
+    def evaluate(self, points: Points, key: Key | None = None) -> Values:
+        given = (points,) if self.parameters is None else (points, self.parameters)
+        shape = jax.ShapeDtypeStruct(points.shape[:1], points.dtype)
+        on_host = functools.partial(_on_host, self.function)
+        return jax.pure_callback(on_host, shape, *given, vmap_method="sequential")
+
+
+def _on_host(function: Callable[..., Any], points: Any, *parameters: Any) -> np.ndarray:
+    given = (np.asarray(part, np.float64) for part in (points, *parameters))
+    return np.asarray(function(*given)).astype(points.dtype)
 
 
 P = TypeVar("P", bound=AbstractTraceableProblem)

@@ -1,0 +1,1 @@
+"""Neuroevolution: the weights of a policy that makes a robot walk."""
