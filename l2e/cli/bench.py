@@ -2,12 +2,16 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from rich.console import Console
 from tyro.conf import Positional, arg
 
 from l2e.core.settings import plain
+
+if TYPE_CHECKING:
+    from l2e.bench.plan import Plan
+    from l2e.bench.store import Store
 
 
 def bench(
@@ -22,6 +26,7 @@ def bench(
     again: Annotated[str, arg(metavar="A,B,..|failed")] = "",
     timeout: float | None = None,
     trust: bool = False,
+    quote: bool = False,
 ) -> int:
     """Run an experiment: each method on each problem with each seed, counted. Finished runs are never repeated.
 
@@ -42,6 +47,7 @@ def bench(
         again: Run these methods anew although their runs are finished; "failed" for all failed runs.
         timeout: Seconds one run may take, instead of those in the file.
         trust: Run the module:factory code of a file that is not under the current folder.
+        quote: Only estimate what the missing runs cost, evaluations alone; nothing is run or written.
     """
     from l2e.bench.experiment import load_experiment, refuse_foreign_code
     from l2e.bench.official import check_loggers
@@ -62,6 +68,8 @@ def bench(
     check_loggers(loggers, experiment.suite)
     plan = make_plan(experiment, loggers, _names(only))
     store = Store(out)
+    if quote:
+        return _quote(plan, store, console)
     store.open()
     store.note_experiment(plain(whole))
     if store.complaint:
@@ -90,6 +98,17 @@ def bench(
     for record in failed[:5]:
         console.print(f"failed: {record.spec.method} on {record.spec.problem}, seed {record.spec.seed}: {record.error}")
     console.print(f"{runner.done_here} runs done now, {len(plan.specs)} in {out / RECORDS}", soft_wrap=True)
+    return 0
+
+
+def _quote(plan: "Plan", store: "Store", console: Console) -> int:
+    """Say what the missing runs will cost; the store is read if there is one."""
+    from l2e.bench.quote import quote, quote_table
+    from l2e.bench.store import read_store
+
+    done = read_store(store.folder).records if store.folder.exists() else {}
+    console.print(quote_table(quote(spec for spec in plan.specs if spec.key not in done)))
+    console.print("Evaluations of whole budgets alone; what methods do between them comes on top.", soft_wrap=True)
     return 0
 
 

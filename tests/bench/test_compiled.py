@@ -20,7 +20,7 @@ def plan_of(method: str, budget: int):
 def test_traces_equal_those_of_the_host_exactly(method, budget, endings) -> None:
     plan = plan_of(method, budget)
     assert all(task.engine == "compiled" for task in plan.tasks(plan.specs))
-    problems = plan.problems[4]
+    problems = plan.problems["bbob", 4]
     records = run_compiled(plan.specs, problems)
     assert {record.reason for record in records} == endings
     for record in records[::4]:

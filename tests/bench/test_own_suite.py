@@ -8,6 +8,7 @@ from l2e.api import catalog
 from l2e.bench import suite
 from l2e.bench.experiment import parse_experiment, refuse_foreign_code
 from l2e.bench.plan import make_plan
+from l2e.bench.quote import quote, quote_table
 from l2e.bench.record import RunRecord, RunSpec
 from l2e.bench.run_here import run_here
 from l2e.bench.store import Store, read_store
@@ -132,3 +133,12 @@ def test_runs_in_this_process_take_problems_of_ones_own():
     searcher = catalog.method("scipy-de").build(3, 120, None)
     (record,) = run_here(searcher, [spec], [spec.problem])
     assert record.used <= 120
+
+
+def test_a_quote_counts_the_evaluations_of_missing_runs():
+    plan = make_plan(parse_experiment(BASIC))
+    (found,) = quote(plan.specs[4:])
+    assert (found.suite, found.dimension, found.runs, found.evaluations) == ("own_suite:bowls", 3, 12, 12 * 120)
+    assert found.seconds >= 0
+    table = quote_table([found])
+    assert list(table.columns[3].cells) == ["1,440", "1,440"]
