@@ -77,4 +77,4 @@ def test_mistakes_are_named(tasks, message):
 def test_the_example_is_readable(request, monkeypatch):
     examples = request.config.rootpath / "examples"
     monkeypatch.syspath_prepend(examples)
-    assert load_config(examples / "08_own_tasks.toml").spec().tasks.names == ("measured valleys",)
+    assert load_config(examples / "09_own_tasks.toml").spec().tasks.names == ("measured valleys",)

@@ -1,8 +1,8 @@
 """A suite of your own in a contest: hanging chains, whose shape is found by minimising their energy.
 
-`07_own_suite.toml` names `chains` as its suite. Run from this folder:
+`08_own_suite.toml` names `chains` as its suite. Run from this folder:
 
-    l2e bench 07_own_suite.toml --out runs/chains
+    l2e bench 08_own_suite.toml --out runs/chains
     l2e report runs/chains --out report/chains --trust
 
 Needs the contests: pip install '.[bench,report]'.
@@ -37,5 +37,5 @@ def chains(function: int, instance: int, dimension: int) -> l2e.HostFunction:
 if __name__ == "__main__":
     here = Path(__file__).parent
     with tempfile.TemporaryDirectory() as out:
-        command = [sys.executable, "-m", "l2e", "bench", "07_own_suite.toml", "--out", out, "--workers", "1"]
+        command = [sys.executable, "-m", "l2e", "bench", "08_own_suite.toml", "--out", out, "--workers", "1"]
         subprocess.run(command, cwd=here, check=True)

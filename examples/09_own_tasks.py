@@ -1,8 +1,8 @@
 """A task family of your own in a training file: valleys in JAX, and the same as a plain Python function.
 
-`08_own_tasks.toml` names `measured` as its family. Run from this folder:
+`09_own_tasks.toml` names `measured` as its family. Run from this folder:
 
-    l2e train 08_own_tasks.toml --out runs/valleys
+    l2e train 09_own_tasks.toml --out runs/valleys
 
 Needs JAX: pip install '.[jax]'.
 """
@@ -60,6 +60,6 @@ def measured(dimension: int) -> meta.FunctionTasks:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as out:
-        command = [sys.executable, "-m", "l2e", "train", "08_own_tasks.toml", "--out", out, "--no-progress"]
+        command = [sys.executable, "-m", "l2e", "train", "09_own_tasks.toml", "--out", out, "--no-progress"]
         subprocess.run(command, cwd=Path(__file__).parent, check=True)
         print("trained on:", load_metadata(Path(out) / "best.safetensors")["family"])
