@@ -12,10 +12,11 @@ from l2e.core.program import AbstractProgram
 from l2e.core.search import Account, Assessment
 from l2e.portfolio.confidence import assess
 from l2e.portfolio.gate import Gate, GateWeights, checked
+from l2e.portfolio.large.search import LargeSearch
 from l2e.portfolio.mixed.grid import Grid
 from l2e.portfolio.mixed.run import MixedRun
 from l2e.portfolio.mixed.search import search_grid
-from l2e.portfolio.policy import Policy
+from l2e.portfolio.policy import LARGE_ABOVE, Policy
 from l2e.portfolio.router import Router, sample
 from l2e.portfolio.run import HALF, WIDTH, Run, Steps, tamed
 from l2e.portfolio.searches import Nothing
@@ -55,7 +56,8 @@ class Portfolio(AbstractProgram):
             mixed = MixedRun(Grid(space), budget, rng, self.policy, account)
             return (yield from drive(mixed, search_grid(mixed, first), space))
         run = Run(space.dimension, budget, rng, self.policy, account)
-        yield from drive(run, Router(self.gate_for(space.dimension, budget)).search(run, first), space)
+        router = LargeSearch() if space.dimension > LARGE_ABOVE else Router(self.gate_for(space.dimension, budget))
+        yield from drive(run, router.search(run, first), space)
 
     def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment | None:
         if isinstance(space, MixedBox):  # the shares were measured on continuous landscapes

@@ -16,6 +16,10 @@ CROSS_TERMS_UP_TO = 24
 """The largest dimension in which the fitted quadratic has cross terms (default-method#surrogate); beyond it models are
 diagonal, evolutionary searches are slow, and quasi-Newton gets more time."""
 
+LARGE_ABOVE = 100
+"""The largest dimension of the search with dense metrics; beyond it the parts of `l2e.portfolio.large` search, whose
+cost and memory are linear in the dimension."""
+
 PER_DIMENSION = "evaluations per dimension"
 SHARE = "share of the remaining evaluations"
 RATIO = "ratio"

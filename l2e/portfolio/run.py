@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias, TypeVar
 import numpy as np
 
 from l2e.core.search import Account, Span
-from l2e.portfolio.policy import CROSS_TERMS_UP_TO, Policy
+from l2e.portfolio.policy import CROSS_TERMS_UP_TO, LARGE_ABOVE, Policy
 from l2e.portfolio.reasons import Reason
 
 HALF = 5.0
@@ -184,7 +184,9 @@ def finish(expert: Expert, run: Run, limit: float = np.inf) -> Generator[np.ndar
 
 
 def memory_size(dimension: int) -> int:
-    """How many evaluations are kept for models."""
+    """How many evaluations are kept for models, of which there are none beyond `LARGE_ABOVE` dimensions."""
+    if dimension > LARGE_ABOVE:
+        return MEMORY_EXTRA
     if dimension > CROSS_TERMS_UP_TO:
         return MEMORY_PER_DIMENSION * dimension + MEMORY_EXTRA
     return MEMORY_PER_TERM * ((dimension + 1) * (dimension + 2) // 2) + MEMORY_EXTRA

@@ -1,0 +1,157 @@
+"""Lines along single variables and along the eigenvectors of a group's curvature."""
+
+import numpy as np
+
+from l2e.portfolio.large.asking import ask, copies
+from l2e.portfolio.large.lines import Effort, Lines
+from l2e.portfolio.run import HALF, WIDTH, Batches, Run, Steps
+
+GLOBAL = Effort(grid=12, more=24, zooms=3, steps=5)
+LOCAL = Effort(grid=0, more=0, zooms=0, steps=6)
+"""Lines over the whole cube, or near the point."""
+
+FEW_WAVY = 0.05
+"""Where no more than this share of the lines was wavy, further turns are local ones; else every second is."""
+
+CURVATURES = (1e-9, 1e-5, 1e-3)
+"""Second differences are to be this share of the value, in turns: small ones see the function near the point, large
+ones see over its ripples."""
+
+STEPS = (1e-7, 1.0)
+"""The range of the steps of second differences."""
+
+FIRST_STEP = 1e-3 * WIDTH
+"""Of second differences before anything is known."""
+
+
+class Axes:
+    """Searches variables that interact with no other, all lines at once.
+
+    **Arguments:** `members`: the variables.
+    """
+
+    name = "axes"
+
+    def __init__(self, members: np.ndarray):
+        self.members = members
+        self._look = Look()
+        self._step = np.full(len(members), 0.01 * WIDTH)
+
+    def cost(self) -> float:
+        return len(self.members) * self._look.cost()
+
+    def turn(self, run: Run) -> Steps:
+        lines = Lines(run.best_x, run.best_f, self.members, None, self._step)
+        effort = self._look.effort()
+        reason = yield from lines.search(run, effort)
+        self._look.saw(lines)
+        self._step = np.maximum(lines.step, 1e-9)
+        return reason
+
+
+class Eigenvectors:
+    """Searches a group along the eigenvectors of its curvature: the hidden axes of a rotated sum, else its main axes.
+
+    **Arguments:** `members`: the variables of the group.
+    """
+
+    name = "eigenvectors"
+
+    def __init__(self, members: np.ndarray):
+        self.members = members
+        self._look = Look()
+        self._turns = 0
+        self._basis = np.eye(len(members))  # directions as rows
+        self._step = np.full(len(members), FIRST_STEP)
+        self._along = np.full(len(members), 0.01 * WIDTH)
+
+    def cost(self) -> float:
+        size = len(self.members)
+        return size * (size / 2 + 4 + self._look.cost())
+
+    def turn(self, run: Run) -> Steps:
+        share = CURVATURES[self._turns % len(CURVATURES)]
+        yield from self._turn_basis(run, share)
+        lines = Lines(run.best_x, run.best_f, self.members, self._basis, self._along)
+        effort = self._look.effort()
+        self._turns += 1
+        reason = yield from lines.search(run, effort)
+        self._look.saw(lines)
+        self._along = np.maximum(lines.step, 1e-9)
+        return reason
+
+    def _turn_basis(self, run: Run, share: float) -> Steps:
+        """Second differences along the present directions, which become their eigenvectors."""
+        x, f = run.best_x.copy(), run.best_f
+        both = yield from self._beside(run, x)
+        self._step = _fitting(self._step, both[0] + both[1] - 2 * f, share * abs(f))
+        ahead, behind = yield from self._beside(run, x)
+        first, second = np.triu_indices(len(self.members), 1)
+        corners = yield from self._corners(run, x, first, second)
+        h = self._step
+        hessian = np.diag((ahead + behind - 2 * f) / h**2)
+        mixed = (corners - ahead[first] - ahead[second] + f) / (h[first] * h[second])
+        hessian[first, second] = hessian[second, first] = mixed
+        if not np.isfinite(hessian).all() or not hessian.any():
+            return None
+        values, vectors = np.linalg.eigh(hessian / np.abs(hessian).max())
+        order = np.argsort(-np.abs(values))
+        self._basis = vectors[:, order].T @ self._basis
+        self._step = np.clip(np.exp(vectors[:, order].T ** 2 @ np.log(h)), *STEPS)
+        return None
+
+    def _beside(self, run: Run, x: np.ndarray) -> Batches:
+        """Values one step ahead and behind along each direction, as two rows."""
+        count = len(self.members)
+
+        def build(numbers: np.ndarray) -> np.ndarray:
+            rows, lines = copies(x, len(numbers)), numbers % count
+            steps = np.where(numbers < count, 1, -1) * self._step[lines]
+            rows[:, self.members] += steps[:, None] * self._basis[lines]
+            return rows
+
+        values = yield from ask(run, 2 * count, build)
+        return values.reshape(2, count)
+
+    def _corners(self, run: Run, x: np.ndarray, first: np.ndarray, second: np.ndarray) -> Batches:
+        """Values one step ahead along both of two directions."""
+        moves = self._step[:, None] * self._basis
+
+        def build(numbers: np.ndarray) -> np.ndarray:
+            rows = copies(x, len(numbers))
+            rows[:, self.members] += moves[first[numbers]] + moves[second[numbers]]
+            return rows
+
+        return (yield from ask(run, len(first), build))
+
+
+class Look:
+    """Decides whether the next lines are searched over the whole cube, from how wavy the last ones were."""
+
+    def __init__(self) -> None:
+        self._global, self._wavy = True, True
+
+    def effort(self) -> Effort:
+        """Of the next lines."""
+        return GLOBAL if self._global else LOCAL
+
+    def cost(self) -> float:
+        """About how many points each line takes."""
+        effort = self.effort()
+        return (
+            effort.grid + (effort.more + 6 * effort.zooms / 2 if self._wavy and effort.grid else 0) + 2.5 * effort.steps
+        )
+
+    def saw(self, lines: Lines) -> None:
+        """Lines have been searched."""
+        if self._global:
+            self._wavy = bool(lines.wavy.mean() > FEW_WAVY)
+        self._global = self._wavy and not self._global
+
+
+def _fitting(step: np.ndarray, differences: np.ndarray, wanted: float) -> np.ndarray:
+    """Steps with which second differences are as large as wanted, if the function is a parabola."""
+    with np.errstate(all="ignore"):
+        factor = np.sqrt(wanted / np.abs(differences))
+    factor = np.where(np.isfinite(factor), np.clip(factor, 1e-4, 1e3), 10.0)
+    return np.clip(step * factor, STEPS[0], min(STEPS[1], HALF))

@@ -1,0 +1,225 @@
+"""The search beyond 100 dimensions: a race of two, then the structure of the function, then whoever gains most.
+
+1. L-BFGS and a separable evolution strategy start from the same point; who is ahead gets most of the turns.
+2. With enough to spend, differential grouping finds variables that interact with no other and groups of those that do.
+3. Each group, the separable variables and the two searches of all variables are units; the next turn goes to the unit
+   that gained most per evaluation in its last one, or, if it had none, promises most by its share of the gradient.
+"""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from l2e.portfolio.large.axes import Axes, Eigenvectors
+from l2e.portfolio.large.descent import Descent
+from l2e.portfolio.large.evolution import SeparableEvolution
+from l2e.portfolio.large.grouping import MOST, Grouping, Structure
+from l2e.portfolio.large.unit import Unit
+from l2e.portfolio.reasons import Reason
+from l2e.portfolio.run import HALF, WIDTH, Run, Steps
+from l2e.portfolio.searches import Nothing
+
+RACE = 12
+"""Evaluations per dimension of the race, if structure is looked for afterwards."""
+
+STRUCTURE_FROM = 40
+"""Evaluations per dimension from which on structure is looked for."""
+
+FOLLOWER = 0.25
+"""Who is behind in the race gets this share of what the leader got."""
+
+GRADIENTS, GROUP_GRADIENTS = 4, 12
+"""Steps of L-BFGS in one turn, on all variables and on a group."""
+
+EVOLUTION_TURN = 2
+"""Evaluations per dimension of one turn of the evolution strategy."""
+
+REVIVED = 1e-3
+"""A unit that gained nothing is tried again when the value has fallen to this share: it may have been hidden by
+rounding."""
+
+REGROUPED = 1e-6
+"""Separable variables are looked at again when the value has fallen to this share: weak groups hide in rounding."""
+
+OPTIMISM = 10.0
+"""The promise of a unit that had no turn yet is taken this many times: one turn tells."""
+
+STEADIEST, FADING = 0.98, 0.5
+"""Gains are taken to fall from turn to turn by the factor seen, at most the first; by the second if none was seen."""
+
+AT_RANDOM = 0.03
+"""Share of the turns that go to any unit."""
+
+
+@dataclasses.dataclass
+class Entry:
+    """A unit, what its last turn gained per evaluation (None before the first), the value after it, and how far it had
+    come by itself after each turn."""
+
+    unit: Unit
+    rate: float | None = None
+    value: float = math.inf
+    own: list[float] = dataclasses.field(default_factory=list)
+
+    def projected(self, turns: float) -> float:
+        """Where it would be after more turns, if gains go on to change by the same factor from turn to turn."""
+        if len(self.own) < 2 or not math.isfinite(self.own[-2]):
+            return self.own[-1] if self.own else math.inf
+        last = self.own[-2] - self.own[-1]
+        before = self.own[-3] - self.own[-2] if len(self.own) > 2 and math.isfinite(self.own[-3]) else math.inf
+        factor = min(max(last / before, 0.0), STEADIEST) if before > 0 and math.isfinite(before) else FADING
+        return self.own[-1] - last * factor * (1 - factor**turns) / (1 - factor)
+
+
+class LargeSearch:
+    """One search; `search` is the generator that does it."""
+
+    def search(self, run: Run, start: np.ndarray | None = None) -> Steps:
+        """Spend the whole budget, whatever the values; it never ends by itself and never raises.
+
+        **Arguments:** `start`: one point or several, of which the best is taken; the best known one, or the middle of
+        the cube, if there is none.
+        """
+        if start is not None or not math.isfinite(run.best_f):
+            points = run.best_x if start is None else start
+            yield from run.spend("start", run.evaluate_aside(points), lambda values: Reason.DONE)
+        return (yield from _Large(run).search())
+
+
+class _Large:
+    """One search from the best point known."""
+
+    def __init__(self, run: Run):
+        self.run, self.first = run, run.best_f
+        self.everything = np.arange(run.dimension)
+        self.descent = Entry(Descent(self.everything, GRADIENTS))
+        self.evolution = Entry(self._evolution(run.best_x, run.policy.first_step * WIDTH))
+        self.entries: list[Entry] = []
+        self._restarts = 0
+        self._separable, self._grouped_at = self.everything[:0], math.inf
+
+    def search(self) -> Steps:
+        run = self.run
+        has_newton, has_global = run.policy.has("newton"), run.policy.has("global")
+        structured = run.policy.has("coordinates") and run.budget >= STRUCTURE_FROM * run.dimension
+        racing = [e for e, has in ((self.descent, has_newton), (self.evolution, has_global)) if has]
+        yield from self._race(racing, run.used + RACE * run.dimension if structured else math.inf)
+        self.entries = racing
+        if structured:
+            yield from self._find_structure(self.everything)
+            for entry in [e for e in self.entries if isinstance(e.unit, Axes)]:
+                yield from self._play(entry)  # nothing is better where variables are known to be separable
+        while True:
+            if self._hidden():
+                yield from self._find_structure(self._separable)
+            yield from self._play(self._next())
+
+    def _race(self, racing: list[Entry], limit: float) -> Nothing:
+        """Turns of the two searches of all variables; both follow their own way."""
+        spent = {id(entry): 0 for entry in racing}
+        racing = [entry for entry in racing if entry is not self.descent or math.isfinite(self.run.best_f)]
+        while racing and self.run.used < limit:
+            entry = min(racing, key=lambda e: (len(e.own) > 1, e.projected(self.run.remaining / e.unit.cost())))
+            behind = [e for e in racing if spent[id(e)] < FOLLOWER * spent[id(entry)]]
+            entry = behind[0] if behind else entry
+            before = self.run.used
+            reason = yield from self._play(entry)
+            spent[id(entry)] += self.run.used - before
+            if reason is not None:
+                racing = [e for e in racing if e is not entry]
+
+    def _play(self, entry: Entry) -> Steps:
+        """One turn; what it gained per evaluation is noted. A unit that raises gains nothing and is tried no more."""
+        run, used, value = self.run, self.run.used, self.run.best_f
+        reason: Reason | None = None
+        try:
+            reason = yield from run.spend(entry.unit.name, entry.unit.turn(run), lambda r: r or Reason.LIMIT)
+        except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
+            run.fail(entry.unit.name, error)
+            self.entries = [e for e in self.entries if e is not entry]
+            reason = Reason.FAILED
+        gain = value - run.best_f if math.isfinite(value) else 0.0
+        entry.rate = 0.0 if reason is not None else gain / max(run.used - used, 1)
+        entry.value = run.best_f
+        entry.own.append(getattr(entry.unit, "level", run.best_f))
+        if entry is self.evolution and reason is None:
+            ahead = run.best_f - entry.projected(run.remaining / entry.unit.cost())
+            entry.rate = max(entry.rate, ahead / max(run.remaining, 1))
+        return reason
+
+    def _find_structure(self, members: np.ndarray) -> Nothing:
+        run = self.run
+        grouping = Grouping(run.best_x, members)
+        most = min(MOST * len(members), 0.2 * run.remaining)
+        try:
+            found = yield from run.spend("groups", grouping.find(run, most), _told)
+        except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
+            run.fail("groups", error)
+            return
+        if len(found.separable) > 1 and len(found.separable) != len(self._separable):
+            self.entries = [e for e in self.entries if e.unit.members is not self._separable]
+            self.entries.append(Entry(Axes(found.separable)))
+        if len(found.rest) > 1:  # the lines still tell if the function is a function of a separable one
+            self.entries.append(Entry(Axes(found.rest)))
+        for group in found.groups:
+            self.entries.append(Entry(Eigenvectors(group)))
+            if run.policy.has("newton"):
+                self.entries.append(Entry(Descent(group, GROUP_GRADIENTS, "L-BFGS of a group")))
+        self._separable, self._grouped_at = found.separable, run.best_f
+
+    def _hidden(self) -> bool:
+        """Whether groups may have been hidden among the separable variables by rounding."""
+        return len(self._separable) > 1 and self.run.best_f < REGROUPED * self._grouped_at
+
+    def _next(self) -> Entry:
+        """Whose turn it is."""
+        run = self.run
+        for entry in self.entries:
+            if entry.rate == 0.0 and run.best_f < REVIVED * entry.value:
+                entry.rate = None
+        if self.entries and run.rng.uniform() < AT_RANDOM:
+            return self.entries[run.rng.integers(len(self.entries))]
+        best = max(self.entries, key=self._promise, default=None)
+        if best is None or self._promise(best) <= 0:
+            return self._elsewhere()
+        return best
+
+    def _promise(self, entry: Entry) -> float:
+        """Gain per evaluation: that of the last turn, or before the first what its share of the gradient says."""
+        if entry.rate is not None:
+            return entry.rate
+        unit, run = entry.unit, self.run
+        scale = min(abs(run.best_f), self.first - run.best_f) or abs(run.best_f)
+        return OPTIMISM * self._share(unit.members) * scale / unit.cost()
+
+    def _share(self, members: np.ndarray) -> float:
+        """The share of the gradient that these variables have."""
+        gradient = getattr(self.descent.unit, "latest", None)
+        if gradient is None:
+            return len(members) / self.run.dimension
+        sizes = np.abs(np.nan_to_num(gradient, nan=0.0, posinf=0.0, neginf=0.0))
+        return float(sizes[members].sum() / sizes.sum()) if sizes.any() else len(members) / self.run.dimension
+
+    def _elsewhere(self) -> Entry:
+        """Nobody gains: any unit again, or an evolution strategy from anywhere with a larger population."""
+        run = self.run
+        number = int(run.rng.integers(2 * len(self.entries) + 1)) if self.entries else 0
+        if number < len(self.entries):
+            return self.entries[number]
+        self._restarts += 1
+        mean = run.rng.uniform(-HALF, HALF, run.dimension)
+        fresh = self._evolution(mean, run.policy.restart_step * WIDTH, 2 ** min(self._restarts, 6))
+        self.entries = [entry for entry in self.entries if entry is not self.evolution]
+        self.evolution = Entry(fresh)
+        self.entries.append(self.evolution)
+        return self.evolution
+
+    def _evolution(self, mean: np.ndarray, sigma: float, populations: int = 1) -> SeparableEvolution:
+        unit = SeparableEvolution(self.everything, mean, sigma, 1, populations)
+        unit.generations = math.ceil(EVOLUTION_TURN * self.run.dimension / unit.population)
+        return unit
+
+
+def _told(found: Structure) -> str:
+    return f"{len(found.separable)} separable, {len(found.groups)} groups, {len(found.rest)} others"

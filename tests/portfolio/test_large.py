@@ -1,0 +1,249 @@
+"""The default method beyond 100 dimensions: its parts, its promises, and where it begins."""
+
+import numpy as np
+import pytest
+
+import l2e
+from l2e.portfolio.large.asking import PIECE
+from l2e.portfolio.large.axes import Axes, Eigenvectors
+from l2e.portfolio.large.descent import Descent
+from l2e.portfolio.large.evolution import SeparableEvolution
+from l2e.portfolio.large.grouping import Grouping
+from l2e.portfolio.policy import Policy
+from l2e.portfolio.run import Run
+
+D = 120
+TURN = np.linalg.qr(np.random.default_rng(1).standard_normal((20, 20)))[0]
+PLACE = np.random.default_rng(2).uniform(-3, 3, D)
+
+
+def drive(steps, function):
+    """Play a generator to its end; how many rows the largest batch had, and what it returned."""
+    values, largest = None, 0
+    try:
+        while True:
+            points = steps.send(values)
+            assert (np.abs(points) <= 5).all()
+            largest = max(largest, len(points))
+            values = function(points)
+    except StopIteration as end:
+        return largest, end.value
+
+
+def begun(function, budget=10**6, dimension=D):
+    run = Run(dimension, budget, np.random.default_rng(0))
+    drive(run.evaluate_aside(np.zeros(dimension)), function)
+    return run
+
+
+def bowl(points):
+    return ((points - PLACE[: points.shape[1]]) ** 2).sum(axis=1)
+
+
+def waves(points):
+    y = points - PLACE[: points.shape[1]]
+    return (y**2 + 10 * (1 - np.cos(2 * np.pi * y))).sum(axis=1)
+
+
+def two_groups(points):
+    """Variables 0-19 and 20-39 are rotated ellipsoids, the others separable."""
+    y = points - PLACE
+    powers = 10.0 ** (4 * np.arange(20) / 19)
+    groups = sum((powers * (y[:, begin : begin + 20] @ TURN.T) ** 2).sum(axis=1) for begin in (0, 20))
+    return groups + (y[:, 40:] ** 4).sum(axis=1)
+
+
+def chain(points):
+    return (100 * (points[:, 1:] - points[:, :-1] ** 2) ** 2 + (1 - points[:, :-1]) ** 2).sum(axis=1)
+
+
+def turned_waves(points):
+    """Waves along 20 hidden axes."""
+    y = (points - PLACE[:20]) @ TURN.T
+    return (y**2 + 10 * (1 - np.cos(2 * np.pi * y))).sum(axis=1)
+
+
+def test_grouping_finds_groups_and_separable_variables() -> None:
+    run = begun(two_groups)
+    _, found = drive(Grouping(run.best_x, np.arange(D)).find(run, 15 * D), two_groups)
+    assert [group.tolist() for group in found.groups] == [list(range(20)), list(range(20, 40))]
+    assert found.separable.tolist() == list(range(40, D))
+    assert len(found.rest) == 0
+    assert run.used < 10 * D
+
+
+def test_grouping_of_a_separable_function_takes_two_evaluations_per_variable() -> None:
+    run = begun(waves)
+    _, found = drive(Grouping(run.best_x, np.arange(D)).find(run, 15 * D), waves)
+    assert len(found.separable) == D
+    assert run.used == 2 * D + 3
+
+
+@pytest.mark.parametrize("function", [chain, lambda points: points.sum(axis=1) ** 2], ids=["chain", "all with all"])
+def test_what_has_no_groups_of_a_useful_size_is_the_rest(function) -> None:
+    dimension = 200
+    run = begun(function, dimension=dimension)
+    _, found = drive(Grouping(run.best_x, np.arange(dimension)).find(run, 15 * dimension), function)
+    assert not found.groups
+    assert len(found.rest) == dimension
+    assert run.used <= 16 * dimension
+
+
+def test_overlapping_groups_are_found_one_by_one() -> None:
+    def overlapping(points):
+        return sum(points[:, begin : begin + 24].sum(axis=1) ** 4 for begin in range(0, 100, 20))
+
+    run = begun(overlapping)
+    _, found = drive(Grouping(np.full(D, 0.7), np.arange(D)).find(run, 15 * D), overlapping)
+    assert len(found.groups) >= 4
+    assert all(20 <= len(group) <= 44 for group in found.groups)
+    assert set(np.concatenate(found.groups)) | set(found.rest) == set(range(104))
+
+
+def test_axes_find_the_minimum_of_a_separable_wavy_function() -> None:
+    run = begun(waves)
+    unit = Axes(np.arange(D))
+    for _ in range(4):
+        drive(unit.turn(run), waves)
+    assert run.best_f < D  # about one wave above the minimum in a third of the variables
+    assert waves(np.zeros((1, D)))[0] > 10 * D
+
+
+def test_eigenvectors_find_hidden_axes() -> None:
+    run = begun(turned_waves, dimension=20)
+    unit = Eigenvectors(np.arange(20))
+    for _ in range(3):
+        drive(unit.turn(run), turned_waves)
+    overlaps = np.abs(unit._basis @ TURN.T)
+    assert (overlaps.max(axis=1) > 0.9).mean() > 0.8
+    assert run.best_f < 20
+
+
+def test_descent_keeps_its_memory_between_turns() -> None:
+    def uneven(points):
+        return (10.0 ** (4 * np.arange(D) / D) * (points - PLACE) ** 2).sum(axis=1)
+
+    def after(forget):
+        run, unit = begun(uneven), Descent(np.arange(D), 5)
+        for _ in range(8):
+            drive(unit.turn(run), uneven)
+            if forget:
+                unit._pairs.clear()
+        return run.best_f
+
+    assert after(forget=False) < 0.3 * after(forget=True)
+
+
+def test_descent_follows_a_valley() -> None:
+    """In as many gradients as scipy's L-BFGS-B with as much memory, which is at 41 after 360 iterations."""
+    run, unit = begun(chain), Descent(np.arange(D), 60)
+    for _ in range(6):
+        drive(unit.turn(run), chain)
+    assert run.best_f < 48
+
+
+def test_evolution_converges_on_a_bowl() -> None:
+    run = begun(bowl)
+    unit = SeparableEvolution(np.arange(D), np.zeros(D), 2.0, 1500)
+    drive(unit.turn(run), bowl)
+    assert run.best_f < 1e-6
+
+
+@pytest.mark.parametrize("unit", [Axes(np.arange(D)), Eigenvectors(np.arange(60)), Descent(np.arange(D), 2)])
+def test_batches_stay_small(unit) -> None:
+    assert drive(unit.turn(begun(bowl)), bowl)[0] <= PIECE
+
+
+def test_it_begins_above_a_hundred_dimensions() -> None:
+    def parts(dimension):
+        result = l2e.minimize(bowl, bounds=[(-5, 5)] * dimension, budget=300, rng=0, vectorized=True)
+        return {span.part for span in result.trace}
+
+    assert "newton" in parts(100)
+    assert parts(101) <= {"start", "L-BFGS", "separable evolution"}
+
+
+def test_same_seed_same_run_and_the_box_does_not_matter() -> None:
+    def run(scale, seed):
+        told = []
+
+        def function(points):
+            told.append(points / scale)
+            return waves(points / scale)
+
+        bounds = [(-5 * scale, 5 * scale)] * D
+        l2e.minimize(function, bounds=bounds, budget=60 * D, rng=seed, vectorized=True)
+        return np.concatenate(told)
+
+    first = run(1.0, 3)
+    np.testing.assert_array_equal(first, run(1.0, 3))
+    np.testing.assert_allclose(first, run(4.0, 3), atol=1e-12)
+    assert not np.array_equal(first, run(1.0, 4))
+
+
+ODD = {
+    "constant": lambda x: np.full(len(x), 3.0),
+    "never": lambda x: np.full(len(x), np.nan),
+    "minus infinity": lambda x: np.where(x[:, 0] > 1, -np.inf, bowl(x)),
+    "half fails": lambda x: np.where(x[:, 0] + x[:, 1] > 0, np.nan, bowl(x)),
+    "huge": lambda x: 1e300 * (1 + bowl(x)),
+    "noise": lambda x: np.random.default_rng(int(abs(x).sum() * 1e6) % 2**32).standard_normal(len(x)),
+    "steps": lambda x: np.round(bowl(x)),
+    "tiny": lambda x: 1e-300 * bowl(x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the objective returned")
+@pytest.mark.parametrize("name", ODD)
+def test_any_values_use_the_whole_budget_and_raise_nothing(name) -> None:
+    budget = 45 * D
+    result = l2e.minimize(ODD[name], bounds=[(-5, 5)] * D, budget=budget, rng=0, vectorized=True)
+    assert result.nfev == budget
+    assert not [span for span in result.trace if span.reason.startswith("failed")]
+    assert [span.begin for span in result.trace[1:]] == [span.end for span in result.trace[:-1]]
+    assert result.trace[-1].end == budget
+
+
+@pytest.mark.parametrize("budget", [1, 2, 119, 121, 1000])
+def test_any_budget_is_used_and_not_exceeded(budget) -> None:
+    assert l2e.minimize(waves, bounds=[(-5, 5)] * D, budget=budget, rng=0, vectorized=True).nfev == budget
+
+
+def test_it_begins_at_the_best_of_several_starts_and_known_points_cost_nothing() -> None:
+    near = np.clip(PLACE + 0.01, -5, 5)
+    fields = {"bounds": [(-5, 5)] * D, "budget": 50, "rng": 0, "vectorized": True}
+    several = l2e.minimize(bowl, x0=np.stack([np.full(D, 4.0), near]), **fields)
+    assert several.fun <= bowl(near[None])[0]
+    informed = l2e.minimize(bowl, known=(near[None], bowl(near[None])), **fields)
+    assert informed.trace[0].part == "L-BFGS"
+    assert informed.nfev == 50
+
+
+def test_parts_can_be_left_out() -> None:
+    from l2e.core.box import box
+    from l2e.core.program import ProgramSearch
+    from l2e.portfolio.method import Portfolio
+
+    search = ProgramSearch(
+        Portfolio(policy=Policy().without("newton", "coordinates")), box([(-5, 5)] * D), 0, 1000, None
+    )
+    for _ in range(20):
+        search.tell(bowl(search.ask()))
+    assert {span.part for span in search.account.spans} == {"start", "separable evolution"}
+
+
+def test_rugged_and_smooth_functions_get_the_part_that_suits_them() -> None:
+    def spent(function):
+        result = l2e.minimize(function, bounds=[(-5, 5)] * D, budget=30 * D, rng=0, vectorized=True)
+        parts = {}
+        assert not [span for span in result.trace if span.reason.startswith("failed")]
+        for span in result.trace:
+            parts[span.part] = parts.get(span.part, 0) + span.end - span.begin
+        return parts
+
+    def ripples(points):
+        return bowl(points) + 5 * np.abs(np.sin(300 * points)).sum(axis=1)
+
+    smooth, rugged = spent(chain), spent(ripples)
+    assert smooth["L-BFGS"] > smooth["separable evolution"]
+    assert rugged["separable evolution"] > rugged["L-BFGS"]
