@@ -102,8 +102,9 @@ def minimize(
     ended for a reason of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
 
     **Raises:** `InterruptedSearch`, a `KeyboardInterrupt` whose `result` is what was found, on Ctrl-C;
-    `ObjectiveError`, also with a `result`, when `fun` returns no number or fails and `on_error` is "raise". Any
-    other exception, of the callback or the method, has a `result` too once something was evaluated.
+    `ObjectiveError`, also with a `result`, when the first answer of `fun` is no number, or it fails and `on_error` is
+    "raise". Any other exception, of the callback or the method, has a `result` too once something was
+    evaluated.
     """
     on_error_policy(on_error)
     if callback is not None and not callable(callback):

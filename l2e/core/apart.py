@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from l2e.core.stops import ObjectiveError
 from l2e.core.workers.contract import AbstractCrew, Outcome, Ticket
 from l2e.core.workers.round import DEADLY, outcomes
 
@@ -36,7 +35,7 @@ class Apart:
             round_.count()
             ends = outcomes(self.crew, round_.fresh, self._begin, self._retries, self._evaluate.deadline)
             for outcome in ends if round_.fresh and not round_.over else ():
-                self._end(outcome)
+                self._evaluate.note_end(outcome)
                 round_.take(outcome)
                 if round_.over:
                     break
@@ -87,17 +86,12 @@ class Apart:
     def _take(self, outcome: Outcome) -> tuple[int, float]:
         ticket = self._tickets.pop(outcome.number)
         del self._tries[outcome.number]
-        self._end(outcome)
+        self._evaluate.note_end(outcome)
         self._evaluate.meter.record.part(ticket.part)
         return outcome.number, self._evaluate.count_outcome(ticket.point, outcome)
 
     def _begin(self, group: list[tuple[int, np.ndarray]]) -> None:
         self._evaluate.note_begin(group, self._evaluate.part)
-
-    def _end(self, outcome: Outcome) -> None:
-        if outcome.wrong:
-            raise ObjectiveError(outcome.reason)
-        self._evaluate.note_end(outcome)
 
 
 class _Round:

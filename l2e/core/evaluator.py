@@ -297,8 +297,9 @@ class Evaluator:
 
     def count_outcome(self, point: np.ndarray, outcome: Outcome) -> float:
         """Count what a worker has found; its value, `+inf` if it failed."""
-        self._look_for_errors(outcome.reason, outcome.where)
-        value = self.meter.count(point, outcome.value, outcome.reason, outcome.where, outcome.seconds)
+        reason = self.forgiven(ObjectiveError(outcome.reason)) if outcome.wrong else outcome.reason
+        self._look_for_errors(reason, outcome.where)
+        value = self.meter.count(point, outcome.value, reason, outcome.where, outcome.seconds)
         self._observe()
         return value
 
@@ -399,7 +400,19 @@ class Evaluator:
                     f"the objective raised {description(error)} at evaluation {self.used + 1}"
                 ) from error
             return None, f"raised {description(error)}", last_line(error)
-        return as_numbers(answer, n), None, ""
+        try:
+            return as_numbers(answer, n), None, ""
+        except ObjectiveError as error:
+            return None, self.forgiven(error), ""
+
+    def forgiven(self, error: ObjectiveError) -> str:
+        """The reason why an evaluation failed whose answer is no number.
+
+        A function that has given numbers before may fail at a point. One that has not is wrong itself: that is raised.
+        """
+        if not (self._on_error.penalize and np.isfinite(self.best_f)):
+            raise error
+        return str(error).removeprefix("the objective ")
 
     def _apply(self, argument: np.ndarray) -> Any:
         if self._x64 is None and "jax" in sys.modules:  # imported since: what the user's process has by default

@@ -156,7 +156,7 @@ def test_objective_errors_carry_what_was_found() -> None:
         return None if len(calls) > 20 else sphere(x)
 
     with pytest.raises(l2e.ObjectiveError) as caught:
-        l2e.minimize(function, bounds=BOUNDS, budget=60, rng=0)
+        l2e.minimize(function, bounds=BOUNDS, budget=60, rng=0, on_error="raise")
     assert caught.value.result is not None
     assert caught.value.result.nfev == 20
 

@@ -63,10 +63,30 @@ def test_one_number_of_any_kind_is_taken(answer, number) -> None:
     np.testing.assert_array_equal(as_numbers(answer, 1), [number])
 
 
-@pytest.mark.parametrize("answer", [None, "3", 1j, [1.0, 2.0], [[1.0], [2.0, 3.0]], {}, object(), np.zeros((1, 1, 1))])
-def test_what_is_no_number_is_an_error_with_the_result(answer) -> None:
+NO_NUMBERS = [None, "3", 1j, [1.0, 2.0], [[1.0], [2.0, 3.0]], {}, object(), np.zeros((1, 1, 1))]
+
+
+@pytest.mark.parametrize("answer", NO_NUMBERS)
+def test_an_answer_that_is_no_number_is_a_recorded_failure_of_a_function_that_has_given_numbers(answer) -> None:
+    with pytest.warns(RuntimeWarning, match="must return one real number"):
+        result = l2e.minimize(lambda x: answer if x[0] > 1 else 1.0, bounds=[(-5, 5)] * 2, budget=50, rng=0)
+    assert result.nfev == 50
+    assert 0 < result.n_failed < 50
+    assert result.fun == 1.0
+
+
+@pytest.mark.parametrize("answer", NO_NUMBERS)
+def test_a_function_whose_first_answer_is_no_number_is_wrong_and_said_so_at_once(answer) -> None:
+    calls = []
     with pytest.raises(l2e.ObjectiveError, match="must return one real number") as caught:
-        l2e.minimize(lambda x: answer if x[0] > 1 else 1.0, bounds=[(-5, 5)] * 2, budget=50, rng=0)
+        l2e.minimize(lambda x: calls.append(x) or answer, bounds=[(-5, 5)] * 2, budget=50, rng=0)
+    assert len(calls) == 1
+    assert caught.value.result.nfev == 0
+
+
+def test_with_on_error_raise_any_answer_that_is_no_number_ends_the_search() -> None:
+    with pytest.raises(l2e.ObjectiveError, match="must return one real number") as caught:
+        l2e.minimize(lambda x: None if x[0] > 1 else 1.0, bounds=[(-5, 5)] * 2, budget=50, rng=0, on_error="raise")
     assert caught.value.result.nfev > 0
 
 
