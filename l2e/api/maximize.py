@@ -36,7 +36,7 @@ def maximize(
     try:
         return _turned(
             minimize(
-                _negative(fun),
+                _Negative(fun),
                 x0,
                 target=None if target is None else -target,
                 known=None if known is None else (known[0], [None if y is None else -y for y in known[1]]),
@@ -51,17 +51,24 @@ def maximize(
         raise
 
 
-def _negative(fun: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(fun)
-    def negative(*args: Any, **kwargs: Any) -> Any:
-        value = fun(*args, **kwargs)
-        return [-one for one in value] if isinstance(value, list | tuple) else -value
+class _Negative:
+    """The negative of a function; it can be sent to another process, and has the function's signature."""
 
-    return negative
+    def __init__(self, fun: Callable[..., Any]):
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        value = self.fun(*args, **kwargs)
+        return [-one for one in value] if isinstance(value, list | tuple) else -value
 
 
 def _turned(result: "OptimizeResult") -> "OptimizeResult":
     result.fun = -result.fun
+    if "values_of_points" in result:
+        result.values_of_points = -result.values_of_points
+    if "evaluations" in result:
+        result.evaluations.f = -result.evaluations.f
     if "history" in result:
         result.history = result.history._replace(fun=-np.asarray(result.history.fun))
     return result

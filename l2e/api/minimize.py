@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
+from l2e.api.progress import Progress
 from l2e.api.result import InterruptedSearch, collect
-from l2e.api.setup import known_points, prepare, seconds, target_value, whole_number
+from l2e.api.setup import ending_of, known_points, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
@@ -34,7 +35,7 @@ def minimize(
     *,
     bounds: Any = None,
     integrality: Any = None,
-    budget: int = 10_000,
+    budget: int | None = None,
     method: "str | AbstractAlgorithm[Any] | AbstractAdapter" = DEFAULT_METHOD,
     rng: Any = None,
     known: Any = None,
@@ -49,6 +50,9 @@ def minimize(
     checkpoint: str | os.PathLike[str] | None = None,
     workers: Any = None,
     order: str = "asked",
+    tol: float | None = None,
+    patience: int | None = None,
+    progress: bool | None = None,
     model: "FamilyModel | str | os.PathLike[str] | None" = None,
 ) -> "OptimizeResult":
     """Minimise a black-box function on a box within a counted budget of evaluations.
@@ -68,7 +72,8 @@ def minimize(
       `l2e.Space` of named parameters: `fun` is then called as `fun(**params)` if it takes these names, else as
       `fun(params)` (a list of dictionaries if `vectorized`), and `result.params` is the best dictionary.
     - `integrality`: which coordinates are whole numbers, one flag for each, as in scipy.
-    - `budget`: the number of evaluations; never exceeded.
+    - `budget`: the number of evaluations; never exceeded. Without one the search plans with 10,000, or 1000 per
+      dimension if that is more, and ends earlier when it has settled (see `patience`).
     - `method`: a name (`l2e methods` lists them), or an algorithm object.
     - `rng`: an int, a numpy Generator or a JAX key; the same one gives the same result. None: a fresh one.
     - `known`: evaluations made elsewhere, a pair `(X, y)` of points and their values. They cost nothing: the search
@@ -92,6 +97,11 @@ def minimize(
       `joblib.Parallel`, a Dask client, or `ray`. The method is told how many there are.
     - `order`: "asked": values are told in the order of their points, so the same seed and number of workers give the
       same result; "arrival": as they come, which is faster where times differ, and cannot be repeated.
+    - `tol`: improvements of the best value up to this count as none; 1e-10 of all improvements so far if not given.
+    - `patience`: end when so many evaluations brought no improvement that counts. If not given: no end before the
+      budget; with `tol`, or without a budget, 50 evaluations per dimension, and at least as many as it took until the
+      last improvement, so that restarts have had their turn.
+    - `progress`: one line with the best value, the rate, the time left; None: in a terminal or a notebook.
     - `model`: of the family that `fun` belongs to, or its file (`l2e.learn`); the box is then the model's.
 
     **Returns:** scipy's `OptimizeResult` with `x, fun, nfev, nit, success, status, message, reason`, `history` (best
@@ -148,7 +158,7 @@ def minimize(
     evaluate = Evaluator(
         function,
         setup.space,
-        whole_number("budget", budget),
+        setup.budget if budget is None else whole_number("budget", budget),
         vectorized=vectorized,
         target=target_value(target),
         max_seconds=seconds("max_seconds", max_seconds),
@@ -156,6 +166,8 @@ def minimize(
         on_error=on_error,
         callback=callback,
         crew=None if workers is None else make_crew(workers, function, seconds("timeout", timeout)),
+        ending=ending_of(setup.space.dimension, budget, tol, patience),
+        observer=(shown := Progress(progress)),
     )
     if data is not None:
         evaluate.know(*data)
@@ -166,12 +178,14 @@ def minimize(
         return result if view is None else view.result(result)
 
     try:
-        return found("converged", running())
+        with shown:
+            message = running()
+        return found("converged", message)
     except StopSearch as stop:
         return found(stop.reason, str(stop))
-    except KeyboardInterrupt as interrupt:
+    except KeyboardInterrupt:
         where = None if checkpoint is None else os.fspath(checkpoint)
-        raise InterruptedSearch(found("interrupted", "stopped by the user"), where) from interrupt
+        raise InterruptedSearch(found("interrupted", "stopped by the user"), where) from None
     except ObjectiveError as error:
         error.result = found("interrupted", str(error))
         raise

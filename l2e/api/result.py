@@ -1,6 +1,6 @@
 """From a meter to scipy's `OptimizeResult`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from l2e.core.meter import Meter
 from l2e.core.search import AbstractSearch, Span
@@ -29,11 +29,21 @@ class InterruptedSearch(KeyboardInterrupt):
     """Ctrl-C during a search. `result` is what was found until then."""
 
     def __init__(self, result: "OptimizeResult", saved: str | None = None):
-        where = "" if saved is None else f"; saved in {saved}: the same call goes on from there"
+        where = "" if saved is None else f"\n  saved in {saved}: the same call goes on from there"
         KeyboardInterrupt.__init__(
-            self, f"stopped after {result.nfev} evaluations, best value {result.fun:.6g} (in .result){where}"
+            self,
+            f"stopped after {result.nfev} evaluations\n  best value {result.fun:.6g}\n  at x {_short(result.x)}{where}"
+            "\n  all of it is in this exception's .result",
         )
         self.result = result
+
+
+def _short(x: Any) -> str:
+    """A point on one line, all of it if it is not long."""
+    if x is None:
+        return "-"
+    shown = ", ".join(f"{value:.6g}" for value in x[:12])
+    return f"[{shown}]" if len(x) <= 12 else f"[{shown}, ... {len(x)} numbers]"
 
 
 def collect(

@@ -14,6 +14,7 @@ from l2e.api import catalog
 from l2e.api.catalog import Searcher
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.box import Box, box
+from l2e.core.ending import Ending
 from l2e.core.evaluator import Evaluator
 from l2e.core.fingerprint import fingerprint
 from l2e.core.keys import as_key, draw_bits, fold_in
@@ -111,7 +112,7 @@ def prepare(
 ) -> Setup:
     """Check everything a search is told; errors say what was given and what is allowed."""
     space = bounds if isinstance(bounds, MixedBox) else box(bounds)
-    evaluations = whole_number("budget", budget)
+    evaluations = default_budget(space.dimension) if budget is None else whole_number("budget", budget)
     size = None if population_size is None else whole_number("population_size", population_size)
     name, searcher = _searcher(method, space.dimension, evaluations, size, workers)
     start = _start(x0, space)
@@ -146,6 +147,21 @@ def known_points(given: Any, translate: Callable[[Any], np.ndarray] | None = Non
 
 def _digest(known: Known) -> str:
     return hashlib.sha256(known.points.tobytes() + known.values.tobytes()).hexdigest()
+
+
+def default_budget(dimension: int) -> int:
+    """What a search plans with that was given no budget."""
+    return max(PLANNED, PLANNED_PER_DIMENSION * dimension)
+
+
+def ending_of(dimension: int, budget: Any, tol: Any, patience: Any) -> Ending | None:
+    """When a search ends before its budget; None if it does not."""
+    if budget is not None and tol is None and patience is None:
+        return None
+    tolerance = target_value(tol, "tol")
+    if tolerance is not None and not 0 <= tolerance < np.inf:
+        raise ValueError(f"tol must be a finite number from 0 on, got {tol}")
+    return Ending(dimension, tolerance, None if patience is None else whole_number("patience", patience))
 
 
 def _searcher(method: Any, dimension: int, budget: int, size: int | None, workers: int) -> tuple[str, Searcher]:
@@ -192,16 +208,19 @@ def seconds(what: str, given: Any) -> float | None:
     return float(given)
 
 
-def target_value(given: Any) -> float | None:
-    """A number to reach, or None."""
+def target_value(given: Any, what: str = "target") -> float | None:
+    """A number, or None."""
     if given is None:
         return None
     if isinstance(given, bool) or not isinstance(given, int | float | np.number):
-        raise TypeError(f"target must be a number, got {given!r}")
+        raise TypeError(f"{what} must be a number, got {given!r}")
     if np.isnan(given):
-        raise ValueError("target must be a number, got NaN")
+        raise ValueError(f"{what} must be a number, got NaN")
     return float(given)
 
+
+PLANNED, PLANNED_PER_DIMENSION = 10_000, 1000
+"""Evaluations that a search without a budget plans with: the larger of the two."""
 
 MOST = 2**53
 """The largest budget or size: beyond, floats no longer count."""

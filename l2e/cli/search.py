@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
-from rich.console import Console
 from rich.table import Table
 
 from l2e.api import catalog
@@ -24,7 +23,7 @@ def minimize(
     /,
     function: Annotated[str | None, arg(metavar="FAMILY:F..:D..")] = None,
     method: Annotated[str, arg(metavar="NAME")] = catalog.DEFAULT_METHOD,
-    budget: Annotated[int, arg(metavar="N")] = 10_000,
+    budget: Annotated[int | None, arg(metavar="N")] = None,
     seed: Annotated[int, arg(metavar="N")] = 0,
     bounds: Annotated[tuple[str, ...], arg(metavar="LOW,HIGH"), tyro.conf.UseAppendAction] = (),
     dimension: Annotated[int | None, arg(metavar="D")] = None,
@@ -37,6 +36,8 @@ def minimize(
     on_error: Annotated[str, arg(metavar="penalize|raise|retry(N)")] = "penalize",
     workers: Annotated[int | None, arg(metavar="N")] = None,
     checkpoint: Annotated[Path | None, arg(metavar="FILE")] = None,
+    tol: Annotated[float | None, arg(metavar="VALUE")] = None,
+    patience: Annotated[int | None, arg(metavar="N")] = None,
     trace: bool = False,
     plot: Annotated[Path | None, arg(metavar="PNG")] = None,
     out: Annotated[Path | None, arg(metavar="JSON")] = None,
@@ -51,7 +52,7 @@ def minimize(
         objective: Your function as module:function, found from the current folder.
         function: A benchmark function instead, e.g. bbob:f10:i3:d20 (see l2e problems).
         method: How to search (see l2e methods).
-        budget: Number of evaluations, never exceeded.
+        budget: Number of evaluations, never exceeded. Without it the search ends when it has settled.
         seed: The same seed gives the same result.
         bounds: low,high for all coordinates; or give the option once per coordinate.
         dimension: Number of coordinates, when one pair of bounds is given.
@@ -64,6 +65,8 @@ def minimize(
         on_error: What to do when the function fails: penalize (rank last, go on), raise, or retry(3) first.
         workers: Evaluate in that many processes at once; -1 for one per core.
         checkpoint: Journal of all evaluations; run the same command again to resume, also with a larger budget.
+        tol: Improvements up to this count as none; ends a search that has settled.
+        patience: End after so many evaluations without an improvement.
         trace: Show which part of the method had which evaluations, and why it ended.
         plot: Write a picture of the convergence here, with the parts of the method.
         out: Write the result as JSON here.
@@ -92,8 +95,10 @@ def minimize(
         "on_error": on_error,
         "workers": workers,
         "checkpoint": checkpoint,
+        "tol": tol,
+        "patience": patience,
     }
-    result, seconds, code = _search(problem, options, console)
+    result, seconds, code = _search(problem, options)
     optimum = getattr(problem, "optimum", None)
     f_opt = None if optimum is None else optimum.f
     if out is not None:
@@ -106,40 +111,24 @@ def minimize(
     if plot is not None and result.x is not None:
         from l2e.report.run_figure import run_figure
 
-        run_figure(result, plot, f"{function or objective}, {result.method}, seed {seed}", budget, f_opt)
+        run_figure(result, plot, f"{function or objective}, {result.method}, seed {seed}", budget or result.nfev, f_opt)
     for what, path in (("picture", plot), ("result", out)):
         if path is not None and path.exists():
             console.print(f"{what}: {path}")
     return code
 
 
-def _search(problem: Any, options: dict[str, Any], console: Console) -> tuple[Any, float, int]:
-    """Run the search under a progress bar; on Ctrl-C the best so far, with exit code 130."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
+def _search(problem: Any, options: dict[str, Any]) -> tuple[Any, float, int]:
+    """Run the search; on Ctrl-C the best so far, with exit code 130."""
     from l2e.api.minimize import minimize as search
     from l2e.api.result import InterruptedSearch
 
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        TextColumn("best {task.fields[best]}"),
-    )
     began = time.perf_counter()
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(options["method"], total=options["budget"], best="-")
-
-        def show(intermediate_result: Any) -> None:
-            best = f"{intermediate_result.fun:.6g}"
-            progress.update(task, completed=intermediate_result.nfev, best=best)
-
-        try:
-            result = search(problem, callback=show, **options)
-            code = 0 if result.success else 1
-        except InterruptedSearch as interrupted:
-            result, code = interrupted.result, 130
+    try:
+        result = search(problem, **options)
+        code = 0 if result.success else 1
+    except InterruptedSearch as interrupted:
+        result, code = interrupted.result, 130
     return result, time.perf_counter() - began, code
 
 
@@ -178,7 +167,7 @@ def _short(x: Any) -> str:
     return f"[{shown}]" if len(x) <= 8 else f"[{shown}, ... {len(x)} numbers, all with --out]"
 
 
-def _write_json(result: Any, name: str, seed: int, budget: int, seconds: float, path: Path) -> None:
+def _write_json(result: Any, name: str, seed: int, budget: int | None, seconds: float, path: Path) -> None:
     from l2e.core.checkpoint import write_whole
 
     facts = {key: result[key] for key in ("fun", "nfev", "nit", "success", "status", "message", "reason", "method")}

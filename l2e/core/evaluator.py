@@ -230,12 +230,15 @@ class Evaluator:
         self.meter.batches += 1
         if tell and self._callback is not None:
             self._call_back(self._callback, batch, values)
-        if self._ending is not None and self.stop is None:
-            self.stop = self._ending.check(self.meter)
+        self._settle()
         if self.target is not None and self.best_f <= self.target:
             self.stop = TargetReached(f"reached the target {self.target}")
         if self.stop is not None:
             raise self.stop
+
+    def _settle(self) -> None:
+        if self._ending is not None and self.stop is None:
+            self.stop = self._ending.check(self.meter)
 
     def _call_back(self, callback: Callable[..., Any], batch: np.ndarray, values: np.ndarray) -> None:
         from scipy.optimize import OptimizeResult
@@ -268,6 +271,7 @@ class Evaluator:
 
     def is_over(self, value: float) -> bool:
         """Whether the rest of a batch need not be evaluated."""
+        self._settle()
         return (self.target is not None and value <= self.target) or self.stop is not None
 
     def recall(self, point: np.ndarray, number: int) -> float:

@@ -16,6 +16,9 @@ from typing import Any
 
 from l2e.core.workers.contract import measured
 
+INSIDE_WORKER = "L2E_INSIDE_WORKER"
+"""An environment variable that is set in worker processes: a search in there is silent."""
+
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -30,6 +33,7 @@ def serve(wire: Connection, content: bytes, parent: int, threads: int, path: lis
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     sys.path[:] = [*sys.path, *(place for place in path if place not in sys.path)]
+    os.environ[INSIDE_WORKER] = "1"
     for name in THREADS:
         os.environ.setdefault(name, str(threads))
     try:
