@@ -10,17 +10,26 @@ import jax.numpy as jnp
 import numpy as np
 
 from l2e.algorithms.l2e.contracts import AbstractGuide
-from l2e.algorithms.l2e.projection import AbstractMetric, Diagonal, Euclidean
+from l2e.algorithms.l2e.projection import AbstractMetric, Euclidean, LearnedDiagonal, LearnedLowRank
+from l2e.algorithms.l2e.solver import L2E
+from l2e.core import settings
 from l2e.core.traced.problem import AbstractTraceableProblem
 from l2e.core.traced.types import Count, Point, Points, Scalar, Values
+from l2e.meta.objectives import AbstractObjective, Episode
+
+Scale = Literal["unit-length", "values", "meta-loss"]
+"""Of which gradient the guide follows what: each individual's direction, that of f, or that of the meta-loss."""
 
 
 class AbstractPreconditioner(eqx.Module):
     """P_w of the paper: how a gradient becomes a step, and in which metric the step is projected onto the cube."""
 
     @abstractmethod
-    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
-        """P^-1 applied to each row; `value` is the function of one point of which the rows are gradients."""
+    def solve(self, gradients: Points, points: Points, slopes: Values, value: Any) -> Points:
+        """P^-1 applied to each row.
+
+        **Arguments:** `gradients`: of `slopes[i] * value` at each point; `value`: a function of one point.
+        """
 
     @abstractmethod
     def project(self, points: Points) -> Points:
@@ -28,30 +37,15 @@ class AbstractPreconditioner(eqx.Module):
 
 
 class Metric(AbstractPreconditioner):
-    """A fixed P: the identity by default."""
+    """P is the same everywhere: the identity by default; a learned metric is trained with the optimizer."""
 
     metric: AbstractMetric = Euclidean()
 
-    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
+    def solve(self, gradients: Points, points: Points, slopes: Values, value: Any) -> Points:
         return self.metric.solve(gradients)
 
     def project(self, points: Points) -> Points:
         return self.metric.project(points)
-
-
-class LearnedDiagonal(AbstractPreconditioner):
-    """P = diag(exp(w)), with one weight per coordinate."""
-
-    log_diagonal: Point
-
-    def __init__(self, dimension: int):
-        self.log_diagonal = jnp.zeros(dimension)
-
-    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
-        return Diagonal(jnp.exp(self.log_diagonal)).solve(gradients)
-
-    def project(self, points: Points) -> Points:
-        return Diagonal(jnp.exp(self.log_diagonal)).project(points)
 
 
 class DiagonalHessian(AbstractPreconditioner):
@@ -64,8 +58,9 @@ class DiagonalHessian(AbstractPreconditioner):
 
     damping: Any = eqx.field(converter=np.asarray, default=1e-3)
 
-    def solve(self, gradients: Points, points: Points, value: Any) -> Points:
-        curvature = jax.lax.stop_gradient(jax.vmap(lambda point: _hessian_diagonal(value, point))(points))
+    def solve(self, gradients: Points, points: Points, slopes: Values, value: Any) -> Points:
+        of_values = jax.vmap(lambda point: _hessian_diagonal(value, point))(points)
+        curvature = jax.lax.stop_gradient(slopes[:, None] * of_values)
         scale = jnp.mean(jnp.abs(curvature)) * jnp.asarray(self.damping, gradients.dtype)
         return gradients / (jnp.abs(curvature) + scale + jnp.finfo(gradients.dtype).tiny)
 
@@ -73,24 +68,50 @@ class DiagonalHessian(AbstractPreconditioner):
         return jnp.clip(points, 0, 1)
 
 
+class PopulationLoss(eqx.Module):
+    """The meta-loss of a population, as if the episode ended with it: what the paper takes the gradient of.
+
+    **Fields:** `objective`: of the training; `start_mean`, `start_best`: values of the first population; `f_opt`: of
+    the optimum.
+    """
+
+    objective: AbstractObjective
+    start_mean: Scalar
+    start_best: Scalar
+    f_opt: Scalar
+
+    def __call__(self, values: Values) -> Scalar:
+        mean, best = jnp.mean(values)[None], jnp.min(values)[None]
+        return self.objective(Episode(self.start_mean, self.start_best, mean, best, self.f_opt))
+
+
 class ProxyGradientGuide(AbstractGuide):
-    """`d_OL = x - s_k P^-1 grad f(x)` with `s_k = kappa / (k + 1)`, evaluated: the paper's guidance in training.
+    """`d_OL = x - s_k P^-1 g(x)` with `s_k = kappa / (k + 1)`, evaluated: the paper's guidance in training.
+
+    The paper's g is the gradient of the meta-loss: with its normalised improvement, the gradient of f over
+    `N (|mean f(x_0)| + epsilon)`. That is `scale="meta-loss"`. With "values" g is the gradient of f, and values of
+    1e6 throw every individual into a corner. With "unit-length" each individual's step is divided by its root mean
+    square, so that kappa is a length.
 
     **Arguments:**
 
     - `problem`: the task.
     - `kappa`: the first step size, in widths of the box.
     - `preconditioner`: P.
-    - `normalise`: divide each individual's step by its root mean square, so that kappa is a length whatever the
-      scale of the values; without it values of 1e6 throw every individual into a corner.
-    - `second_order`: let the meta-gradient flow through grad f, at the price of Hessian-vector products.
+    - `scale`: which g.
+    - `second_order`: let the meta-gradient flow through g, at the price of Hessian-vector products.
+    - `loss`: the meta-loss of a population, for `scale="meta-loss"`.
+    - `project`: give points inside the cube; without it the solver projects after the gate, and a point outside has
+      the value of its projection.
     """
 
     problem: AbstractTraceableProblem
     kappa: Scalar
     preconditioner: AbstractPreconditioner
-    normalise: bool = eqx.field(static=True)
+    scale: Scale = eqx.field(static=True)
     second_order: bool = eqx.field(static=True)
+    loss: PopulationLoss | None = None
+    project: bool = eqx.field(static=True, default=True)
 
     def __call__(self, points: Points, values: Values, generation: Count) -> tuple[Points, Values]:
         space = self.problem.space
@@ -98,27 +119,31 @@ class ProxyGradientGuide(AbstractGuide):
         def value(unit: Point) -> Scalar:
             return self.problem.evaluate((space.lower + unit * space.width)[None])[0]
 
-        gradients = jax.vmap(jax.grad(value))(points)
+        slopes = jnp.ones_like(values) if self.loss is None else jax.grad(self.loss)(values)
+        gradients = slopes[:, None] * jax.vmap(jax.grad(value))(points)
         gradients = gradients if self.second_order else jax.lax.stop_gradient(gradients)
-        steps = self.preconditioner.solve(gradients, points, value)
-        steps = _unit_length(steps) if self.normalise else steps
+        steps = self.preconditioner.solve(gradients, points, slopes, value)
+        steps = _unit_length(steps) if self.scale == "unit-length" else steps
         size = jnp.asarray(self.kappa, points.dtype) / (generation.astype(points.dtype) + 1)
-        moved = self.preconditioner.project(points - size * steps)
-        return moved, self.problem.evaluate(space.from_unit(moved))
+        moved = points - size * steps
+        inside = self.preconditioner.project(moved)
+        return inside if self.project else moved, self.problem.evaluate(space.from_unit(inside))
 
 
 class Guidance(eqx.Module):
     """How training is guided; the trainer makes a `ProxyGradientGuide` of it for each task.
 
-    **Arguments:** `preconditioner`: P, whose arrays are trained with the optimizer; `kappa`, `normalise`,
-    `second_order`: as in `ProxyGradientGuide`; `until`: the fraction of the training after which guidance is gone,
-    kappa falls linearly to zero until then.
+    **Arguments:** `preconditioner`: P, whose arrays are trained with the optimizer, None for the metric in which the
+    solver itself projects; `kappa`, `scale`, `second_order`: as in `ProxyGradientGuide`; `schedule`: kappa stays as it
+    is through the whole training ("constant"), or falls linearly to zero ("annealed"); `until`: the fraction of the
+    training after which annealed guidance is gone.
     """
 
-    preconditioner: AbstractPreconditioner = Metric()
+    preconditioner: AbstractPreconditioner | None = Metric()
     kappa: float = eqx.field(static=True, default=0.1)
-    normalise: bool = eqx.field(static=True, default=True)
+    scale: Scale = eqx.field(static=True, default="unit-length")
     second_order: bool = eqx.field(static=True, default=False)
+    schedule: Literal["annealed", "constant"] = eqx.field(static=True, default="annealed")
     until: float = eqx.field(static=True, default=0.5)
 
     def __check_init__(self) -> None:
@@ -127,13 +152,37 @@ class Guidance(eqx.Module):
 
     def strength(self, step: int, steps: int) -> float:
         """The factor of kappa at a step of the training."""
-        return max(0.0, 1.0 - step / (self.until * steps))
+        return 1.0 if self.schedule == "constant" else max(0.0, 1.0 - step / (self.until * steps))
 
-    def guide(self, problem: AbstractTraceableProblem, strength: Scalar) -> ProxyGradientGuide:
-        """The guide of a task at some strength."""
+    def guide(
+        self,
+        problem: AbstractTraceableProblem,
+        strength: Scalar,
+        solver: Any = None,
+        loss: PopulationLoss | None = None,
+    ) -> ProxyGradientGuide:
+        """The guide of a task at some strength.
+
+        **Arguments:** `solver`: the optimizer that will be guided, whose metric and order of projection it follows;
+        `loss`: the meta-loss of a population on this task, needed for `scale="meta-loss"`.
+        """
+        if self.scale == "meta-loss" and loss is None:
+            raise ValueError('a guide with scale="meta-loss" needs the meta-loss of the task')
         return ProxyGradientGuide(
-            problem, self.kappa * strength, self.preconditioner, self.normalise, self.second_order
+            problem,
+            self.kappa * strength,
+            _metric_of(solver) if self.preconditioner is None else self.preconditioner,
+            self.scale,
+            self.second_order,
+            loss if self.scale == "meta-loss" else None,
+            not (isinstance(solver, L2E) and solver.project_fused),
         )
+
+
+def _metric_of(solver: Any) -> AbstractPreconditioner:
+    if not isinstance(solver, L2E):
+        raise TypeError(f"{type(solver).__name__} has no metric for its guide")
+    return Metric(solver.metric)
 
 
 def _unit_length(steps: Points) -> Points:
@@ -152,24 +201,36 @@ def _hessian_diagonal(value: Any, point: Point) -> Point:
 
 @dataclasses.dataclass(frozen=True)
 class GuidanceSettings:
-    """The table [guidance] of a training file: the paper's proxy gradient, annealed to zero; without the table, off.
+    """The table [guidance] of a training file: the paper's proxy gradient; without the table, off.
 
-    The keys are the arguments of `Guidance`, with the preconditioner by name.
+    The keys are the arguments of `Guidance`, with the preconditioner by name: "identity", a learned "diagonal", a
+    learned "low-rank" matrix of this `rank`, the diagonal of the "hessian", or that of the "solver", which is set by
+    `metric` in [optimizer] and then serves the guided path and the projection alike, in training and after it.
     """
 
     kappa: float = 0.1
-    preconditioner: Literal["identity", "diagonal", "hessian"] = "identity"
-    normalise: bool = True
+    preconditioner: Literal["identity", "diagonal", "low-rank", "hessian", "solver"] = "identity"
+    rank: settings.Count = 2
+    scale: Scale = "unit-length"
     second_order: bool = False
+    schedule: Literal["annealed", "constant"] = "annealed"
     until: float = 0.5
 
     def build(self, dimension: int) -> Guidance:
         """The guidance."""
+        return Guidance(
+            self._preconditioner(dimension), self.kappa, self.scale, self.second_order, self.schedule, self.until
+        )
+
+    def _preconditioner(self, dimension: int) -> AbstractPreconditioner | None:
         match self.preconditioner:
             case "identity":
-                preconditioner = Metric()
+                return Metric()
             case "diagonal":
-                preconditioner = LearnedDiagonal(dimension)
+                return Metric(LearnedDiagonal(dimension))
+            case "low-rank":
+                return Metric(LearnedLowRank(dimension, self.rank, key=jax.random.key(0)))
             case "hessian":
-                preconditioner = DiagonalHessian()
-        return Guidance(preconditioner, self.kappa, self.normalise, self.second_order, self.until)
+                return DiagonalHessian()
+            case "solver":
+                return None

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from l2e.core.traced.algorithm import AbstractAlgorithm
 from l2e.core.traced.types import Count, Key, Scalar
 from l2e.meta import parts
-from l2e.meta.guides import Guidance
+from l2e.meta.guides import Guidance, PopulationLoss
 from l2e.meta.objectives import AbstractObjective, Episode
 from l2e.meta.rollout import Run, advance, begin
 from l2e.meta.tasks import AbstractTaskDistribution, Task
@@ -69,26 +69,32 @@ class MetaLoss(eqx.Module):
 
     def episode(self, weights: Any, family: Count, key: Key, strength: Scalar, cut_every: int | None = None) -> Episode:
         """What happens on one fresh task."""
-        task, run = self.start(weights, family, key, strength)
-        optimizer = self.optimizer(weights, task, strength)
+        task, run = self.start(weights, family, key)
+        optimizer = self.optimizer(weights, task, strength, run)
         return advance(optimizer, task, run, self.generations, self.rematerialise, cut_every)[1]
 
-    def start(self, weights: Any, family: Count, key: Key, strength: Scalar) -> tuple[Task, Run]:
+    def start(self, weights: Any, family: Count, key: Key) -> tuple[Task, Run]:
         """A fresh task and the beginning of an episode on it, both fixed by the key."""
         task_key, run_key = jax.random.split(key)
         task = self.task(family, task_key)
-        return task, begin(self.optimizer(weights, task, strength), task, run_key)
+        # A first population takes no notice of a guide, and the loss that a guide may follow begins with its values.
+        return task, begin(self.unguided(weights), task, run_key)
 
     def task(self, family: Count, task_key: Key) -> Task:
         """A task that takes no part in gradients with respect to its own numbers."""
         return jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf), self.tasks.of(family, task_key))
 
-    def optimizer(self, weights: Any, task: Task, strength: Scalar) -> AbstractAlgorithm[Any]:
-        """The optimizer with these weights, guided on this task if guidance is wanted."""
+    def unguided(self, weights: Any) -> AbstractAlgorithm[Any]:
+        """The optimizer with these weights, without guidance."""
+        return eqx.combine(weights, self.rest).optimizer
+
+    def optimizer(self, weights: Any, task: Task, strength: Scalar, run: Run) -> AbstractAlgorithm[Any]:
+        """The optimizer with these weights, guided on this run if guidance is wanted."""
         trainee: Trainee = eqx.combine(weights, self.rest)
         if trainee.guidance is None:
             return trainee.optimizer
-        return parts.with_guide(trainee.optimizer, trainee.guidance.guide(task, strength))
+        loss = PopulationLoss(self.objective, run.start_mean, run.start_best, task.f_opt)
+        return parts.with_guide(trainee.optimizer, trainee.guidance.guide(task, strength, trainee.optimizer, loss))
 
     def bound(self) -> "MetaLoss":
         """The same loss as a function of weights on which `parts.bound` has been called."""

@@ -335,7 +335,8 @@ def _info(state: TrainState, estimate: Estimate, norms: Norms) -> TrainInfo:
 class TrainingSettings:
     """The table [training] of a training file; the keys are those of `TrainSpec`, and the seed of the training.
 
-    `schedule`: whether the learning rate stays or falls to zero along a cosine.
+    `rule`: Adam, or plain steps along the negative gradient as the paper writes them ("sgd"); `schedule`: whether the
+    learning rate stays or falls to zero along a cosine.
     """
 
     steps: settings.Count = 1000
@@ -343,6 +344,7 @@ class TrainingSettings:
     generations: settings.Count = 199
     learning_rate: settings.Positive = 1e-2
     schedule: Literal["constant", "cosine"] = "cosine"
+    rule: Literal["adam", "sgd"] = "adam"
     clip: settings.Positive = 1.0
     seed: settings.Index = 0
     validate_every: settings.Count = 25
@@ -355,8 +357,14 @@ class TrainingSettings:
     def arguments(self) -> dict[str, Any]:
         """The arguments of `TrainSpec` that this table sets."""
         rate = self.learning_rate if self.schedule == "constant" else _cosine(self.learning_rate, self.steps)
-        given = dataclasses.asdict(self) | {"learning_rate": rate}
-        return {name: value for name, value in given.items() if name not in ("schedule", "seed")}
+        transform = None if self.rule == "adam" else _plain_steps(rate)
+        given = dataclasses.asdict(self) | {"learning_rate": rate, "transform": transform}
+        return {name: value for name, value in given.items() if name not in ("schedule", "seed", "rule")}
+
+
+@functools.cache
+def _plain_steps(rate: Any) -> optax.GradientTransformation:
+    return optax.sgd(rate)
 
 
 @functools.cache

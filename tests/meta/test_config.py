@@ -71,14 +71,17 @@ def test_the_gate_of_training_is_not_that_of_inference():
     assert float(spec.optimizer.gate.tau) == 0.5
     assert isinstance(spec.optimizer.schedule, Staged)
     assert isinstance(spec.deployed(spec.optimizer).gate, HardGate)
-    assert spec.guidance.preconditioner.log_diagonal.shape == (10,)
+    assert spec.guidance.preconditioner.metric.log_diagonal.shape == (10,)
 
 
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
         ({"optimizer": {"operatr": "base"}}, r"unknown key in \[optimizer\] 'operatr'; did you mean operator"),
-        ({"optimizer": TINY, "guidance": {"preconditioner": "low-rank"}}, "allowed: diagonal, hessian, identity"),
+        (
+            {"optimizer": TINY, "guidance": {"preconditioner": "low"}},
+            "allowed: diagonal, hessian, identity, low-rank, solver",
+        ),
         ({"optimizer": TINY, "estimator": {"kind": "full", "length": 3}}, r"unknown key in \[estimator\] 'length'"),
         ({"optimizer": TINY, "estimator": {"kind": "dqn", "reward": "mine"}}, r"unknown \[estimator\] reward 'mine'"),
         ({"optimiser": TINY}, "unknown table 'optimiser'; did you mean optimizer"),

@@ -52,13 +52,15 @@ class SoftGate(AbstractGate):
 
     On raw values the gate is a switch for functions of large range and 1/2 near convergence; a scale-free difference
     is divided by the mean absolute deviation of the values of both populations. No gradient passes through the
-    difference. Where one alternative has failed the other is taken, where both have, the guided one.
+    difference unless the gate is `differentiable`, as the paper's is: through it back-propagation knows that moving a
+    point changes its weight. Where one alternative has failed the other is taken, where both have, the guided one.
 
-    **Arguments:** `tau`: the temperature; `scale_free`: whether the difference is.
+    **Arguments:** `tau`: the temperature; `scale_free`: whether the difference is; `differentiable`: whether M is.
     """
 
     tau: Any = eqx.field(converter=leaf, default=1.0)
     scale_free: bool = eqx.field(static=True, default=True)
+    differentiable: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
         check_range("tau", self.tau, 0, float("inf"))
@@ -68,7 +70,8 @@ class SoftGate(AbstractGate):
         return False
 
     def weights(self, guided: Values, proposed: Values) -> Values:
-        guided, proposed = jax.lax.stop_gradient((guided, proposed))
+        if not self.differentiable:
+            guided, proposed = jax.lax.stop_gradient((guided, proposed))
         both = jnp.isfinite(guided) & jnp.isfinite(proposed)
         difference = jnp.where(both, guided - proposed, 0)
         if self.scale_free:

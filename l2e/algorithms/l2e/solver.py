@@ -15,9 +15,10 @@ from jaxtyping import Array, Bool
 
 from l2e.algorithms.l2e.contracts import AbstractGuide, AbstractOperator, AbstractSchedule
 from l2e.algorithms.l2e.gates import AbstractGate, FixedGate, HardGate, SoftGate
-from l2e.algorithms.l2e.operators import AttentionMLP, CoordinateFree, StructuredMamba
-from l2e.algorithms.l2e.projection import AbstractMetric, Euclidean
+from l2e.algorithms.l2e.operators import AttentionMLP, Certified, CoordinateFree, StructuredMamba
+from l2e.algorithms.l2e.projection import AbstractMetric, Euclidean, MetricName, named_metric
 from l2e.algorithms.l2e.schedules import Shared, Sharing, scheduled
+from l2e.algorithms.nn import Spectral, StateOutput
 from l2e.algorithms.population import as_arrays, check_range, check_size, failed_last, first_population, leaf
 from l2e.algorithms.trainable import AbstractSettings
 from l2e.core import settings
@@ -57,7 +58,9 @@ class L2E(AbstractAlgorithm[L2EState]):
     - `schedule`: the operator O of each generation.
     - `gate`: `HardGate`, `SoftGate` or `FixedGate`.
     - `guide`: the guided alternative; the identity at inference.
-    - `metric`: in which proposals are projected onto the box.
+    - `metric`: in which points are projected onto the box.
+    - `project_fused`: project only after the gate, as the paper writes it. A point outside then has the value of its
+      projection, and takes part in a blend as it is. By default each path is projected, and a blend is inside.
     - `alpha`: the share of the operator in the average with the identity (Krasnoselskii-Mann), from 0 to 1.
     - `population_size`: number of individuals.
     """
@@ -68,6 +71,7 @@ class L2E(AbstractAlgorithm[L2EState]):
     metric: AbstractMetric = Euclidean()
     alpha: Any = eqx.field(converter=leaf, default=0.9)
     population_size: int = eqx.field(static=True, default=100)
+    project_fused: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self) -> None:
         check_range("alpha", self.alpha, 0, 1)
@@ -81,7 +85,7 @@ class L2E(AbstractAlgorithm[L2EState]):
         return L2EState(space, key, points, values, points, jnp.ones((), bool), jnp.full((), -1, jnp.int32))
 
     def ask(self, state: L2EState) -> Points:
-        return state.space.from_unit(state.candidates)
+        return state.space.from_unit(self._feasible(state.candidates))
 
     def wanted(self, state: L2EState) -> Count:
         return jnp.asarray(self.population_size, jnp.int32)
@@ -97,11 +101,12 @@ class L2E(AbstractAlgorithm[L2EState]):
         )
 
     def propose(self, points: Points, values: Values, generation: Count, key: Key) -> Points:
-        """`Proj((1 - alpha) x + alpha O(x; w_k))`, the learned path of one generation."""
+        """`Proj((1 - alpha) x + alpha O(x; w_k))`, the learned path of one generation; see `project_fused`."""
         alpha = jnp.asarray(self.alpha, points.dtype)
         proposed = self.schedule.at(generation)(points, values, key)
         averaged = (1 - alpha) * points + alpha * proposed  # Eq. (km-unroll)
-        return self.metric.project(jnp.where(jnp.isfinite(averaged), averaged, points))
+        finite = jnp.where(jnp.isfinite(averaged), averaged, points)
+        return finite if self.project_fused else self.metric.project(finite)
 
     def with_operator(self, operator: AbstractOperator) -> "L2E":
         """This optimizer with one operator for whatever generation comes next.
@@ -127,25 +132,29 @@ class L2E(AbstractAlgorithm[L2EState]):
 
     def with_guide(self, guide: AbstractGuide) -> "L2E":
         """This optimizer with another guide."""
-        return L2E(self.schedule, self.gate, guide, self.metric, self.alpha, self.population_size)
+        return dataclasses.replace(self, guide=guide)
 
     def _selected(self, state: L2EState, values: Values) -> L2EState:
         """Take the better alternative, whose value is known, and propose again."""
         guided, guided_values = self._guided(state)
         weights = self.gate.weights(guided_values, values)
-        points = self.gate.fuse(weights, guided, state.candidates)
+        points = self._feasible(self.gate.fuse(weights, guided, state.candidates))
         kept = jnp.where(weights > 0, guided_values, values)
         points = jnp.where(state.settled, state.candidates, points)
         kept = jnp.where(state.settled, values, kept)
         return self._next(state, points, kept)
 
     def _blended(self, state: L2EState, values: Values) -> L2EState:
-        """Fuse the alternatives into new points, inside the cube since it is convex, which wait for their values."""
+        """Fuse the alternatives into new points, inside as the cube is convex, which wait for their values."""
         guided, guided_values = self._guided(state)
         weights = self.gate.weights(guided_values, values)
-        fused = self.gate.fuse(weights, guided, state.candidates)
+        fused = self._feasible(self.gate.fuse(weights, guided, state.candidates))
         settled = jnp.ones((), bool)
         return L2EState(state.space, state.key, state.points, state.values, fused, settled, state.generation)
+
+    def _feasible(self, points: Points) -> Points:
+        """The points inside the cube; they are already, unless projection waits for the fusion."""
+        return self.metric.project(points) if self.project_fused else points
 
     def _guided(self, state: L2EState) -> tuple[Points, Values]:
         return self.guide(state.points, state.values, jnp.maximum(state.generation, 0))
@@ -166,19 +175,26 @@ class L2ESettings(AbstractSettings):
 
     **Arguments:**
 
-    - `operator`: "base" (attention and MLP), "mamba" or "coordinate-free" (any dimension).
+    - `operator`: "base" (attention and MLP), "mamba", "coordinate-free" (any dimension) or "certified" (a contraction
+      by `contraction`).
     - `population_size`: number of individuals.
     - `schedule`: weights "unshared" (one operator per generation), "shared", or "staged" with `stages` operators.
     - `alpha`: the share of the operator in the average with the identity.
-    - `gate`: in training: "hard", "soft" (scale-free), "soft-raw" or "fixed"; `tau`: the temperature of soft gates.
+    - `gate`: in training: "hard", "soft" (scale-free), "soft-raw" or "fixed"; `tau`: the temperature of soft gates;
+      `gate_gradient`: whether gradients pass through the weights of soft gates.
     - `deployed_gate`: at inference; "hard" costs one evaluation per individual and generation.
     - `width`: width of the operator's layers, 0 for its own default; `noise`: whether it has a random term.
     - `absolute`: for "base" and "mamba", points and steps in units of the box instead of the population's spread.
+    - `metric`: P of the projection: "euclidean", a learned "diagonal", or "low-rank" of this `rank`; `projection`:
+      of both "paths" before the gate, or of the "fused" point.
+    - `spectral`: norms of linear maps are "bounded" by `coefficient`, "divided" to be equal to it, or free ("none");
+      by default "own": bounded, and none for "base".
+    - `state_output`: C of the Mamba block: "absent", "unused" or "used".
     """
 
     kind = "l2e"
     algorithm = L2E
-    operator: Literal["base", "mamba", "coordinate-free"]
+    operator: Literal["base", "mamba", "coordinate-free", "certified"]
     population_size: settings.Count = 100
     schedule: Sharing = "unshared"
     stages: settings.Count = 10
@@ -189,13 +205,33 @@ class L2ESettings(AbstractSettings):
     width: settings.Index = 0
     noise: bool = True
     absolute: bool = False
+    gate_gradient: bool = False
+    metric: MetricName = "euclidean"
+    rank: settings.Count = 2
+    projection: Literal["paths", "fused"] = "paths"
+    spectral: Literal["own", "none", "bounded", "divided"] = "own"
+    coefficient: settings.Positive = 1.0
+    state_output: StateOutput = "absent"
+    contraction: Annotated[float, settings.Check(lambda c: 0 <= c < 1, "a number from 0 to less than 1")] = 0.9
+
+    def __post_init__(self) -> None:
+        for name, operators in _ONLY_FOR.items():
+            if getattr(self, name) != _default(name) and self.operator not in operators:
+                raise ValueError(f"{name} is for {' and '.join(operators)}, the operator is {self.operator}")
 
     def build(self, dimension: int, generations: int, key: Key) -> L2E:
         def make(key: Key) -> AbstractOperator:
             return self._operator(dimension, key)
 
         schedule = scheduled(self.schedule, make, self.stages, generations, key)
-        return L2E(schedule, self._gate(self.gate), alpha=self.alpha, population_size=self.population_size)
+        return L2E(
+            schedule,
+            self._gate(self.gate),
+            metric=named_metric(self.metric, dimension, self.rank, jax.random.fold_in(key, METRIC)),
+            alpha=self.alpha,
+            population_size=self.population_size,
+            project_fused=self.projection == "fused",
+        )
 
     def evaluations(self, generations: int) -> int:
         """A gate that blends takes two batches per generation."""
@@ -215,15 +251,25 @@ class L2ESettings(AbstractSettings):
         return eqx.tree_at(lambda trained: trained.gate, algorithm, self._gate(self.deployed_gate))
 
     def _operator(self, dimension: int, key: Key) -> AbstractOperator:
-        width: dict[str, Any] = {"width": self.width} if self.width else {}
-        size, noise, absolute = self.population_size, self.noise, self.absolute
+        given: dict[str, Any] = {"noise": self.noise, "key": key} | ({"width": self.width} if self.width else {})
+        norms: dict[str, Any] = {"spectral": self._spectral, "coefficient": self.coefficient}
         match self.operator:
             case "base":
-                return AttentionMLP(size, dimension, noise=noise, absolute=absolute, key=key, **width)
+                return AttentionMLP(self.population_size, dimension, absolute=self.absolute, **norms, **given)
             case "mamba":
-                return StructuredMamba(dimension, absolute=absolute, noise=noise, key=key, **width)
+                return StructuredMamba(
+                    dimension, absolute=self.absolute, state_output=self.state_output, **norms, **given
+                )
+            case "certified":
+                return Certified(dimension, contraction=self.contraction, **given)
             case _:
-                return CoordinateFree(noise=noise, key=key, **width)
+                return CoordinateFree(**norms, **given)
+
+    @property
+    def _spectral(self) -> Spectral:
+        if self.spectral != "own":
+            return self.spectral
+        return "none" if self.operator == "base" else "bounded"
 
     def _gate(self, name: GateName) -> AbstractGate:
         match name:
@@ -232,4 +278,21 @@ class L2ESettings(AbstractSettings):
             case "fixed":
                 return FixedGate()
             case _:
-                return SoftGate(self.tau, scale_free=name == "soft")
+                return SoftGate(self.tau, scale_free=name == "soft", differentiable=self.gate_gradient)
+
+
+METRIC = 7
+"""Folded into the key of the operators for the first weights of the metric."""
+
+_ONLY_FOR = {
+    "absolute": ("base", "mamba"),
+    "spectral": ("base", "mamba", "coordinate-free"),
+    "coefficient": ("base", "mamba", "coordinate-free"),
+    "state_output": ("mamba",),
+    "contraction": ("certified",),
+}
+"""Settings that mean nothing to the other operators."""
+
+
+def _default(name: str) -> Any:
+    return next(field.default for field in dataclasses.fields(L2ESettings) if field.name == name)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from l2e.algorithms.nn.spectral import SpectralLinear
+from l2e.algorithms.nn.spectral import Spectral, SpectralLinear
 from l2e.core.traced.types import Key
 
 
@@ -22,6 +22,7 @@ class SelfAttention(eqx.Module):
     - `size`: of a token, a multiple of `heads`.
     - `heads`: how many attentions run side by side on a part of the token each.
     - `coefficient`: bound of the spectral norm of each of the four linear maps.
+    - `spectral`: what is done to these norms, see `SpectralLinear`.
     - `key`: for the first weights.
     """
 
@@ -31,12 +32,12 @@ class SelfAttention(eqx.Module):
     output: SpectralLinear
     heads: int = eqx.field(static=True)
 
-    def __init__(self, size: int, heads: int, *, coefficient: float = 1.0, key: Key):
+    def __init__(self, size: int, heads: int, *, coefficient: float = 1.0, spectral: Spectral = "bounded", key: Key):
         if size % heads:
             raise ValueError(f"the token size must be a multiple of the {heads} heads, got {size}")
         keys = jax.random.split(key, 4)
         self.query, self.key, self.value, self.output = (
-            SpectralLinear(size, size, coefficient=coefficient, key=part) for part in keys
+            SpectralLinear(size, size, coefficient=coefficient, spectral=spectral, key=part) for part in keys
         )
         self.heads = heads
 

@@ -5,12 +5,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from l2e.algorithms.nn.spectral import SpectralLinear
+from l2e.algorithms.nn.spectral import Spectral, SpectralLinear
 from l2e.core.traced.types import Key
 
 
 class PathWeights(eqx.Module):
-    """`softmax(MLP(statistics))`: positive weights of the paths that sum to 1, equal ones at first.
+    """`softmax(MLP(statistics))`: positive weights of the paths that sum to 1.
+
+    The first weights are equal, by a last map of zeros; where norms are divided no map is small, and they are not.
 
     **Arguments:**
 
@@ -18,16 +20,27 @@ class PathWeights(eqx.Module):
     - `paths`: how many weights go out.
     - `width`: of the one hidden layer.
     - `coefficient`: bound of the spectral norm of both linear maps.
+    - `spectral`: what is done to these norms, see `SpectralLinear`.
     - `key`: for the first weights.
     """
 
     hidden: SpectralLinear
     output: SpectralLinear
 
-    def __init__(self, statistics: int, paths: int, *, width: int = 16, coefficient: float = 1.0, key: Key):
+    def __init__(
+        self,
+        statistics: int,
+        paths: int,
+        *,
+        width: int = 16,
+        coefficient: float = 1.0,
+        spectral: Spectral = "bounded",
+        key: Key,
+    ):
         first, second = jax.random.split(key)
-        self.hidden = SpectralLinear(statistics, width, coefficient=coefficient, key=first)
-        self.output = SpectralLinear(width, paths, coefficient=coefficient, gain=0.0, key=second)
+        gain = 1.0 if spectral == "divided" else 0.0
+        self.hidden = SpectralLinear(statistics, width, coefficient=coefficient, spectral=spectral, key=first)
+        self.output = SpectralLinear(width, paths, coefficient=coefficient, gain=gain, spectral=spectral, key=second)
 
     def __call__(self, statistics: Float[Array, "s"]) -> Float[Array, "paths"]:
         return jax.nn.softmax(self.output(jnp.tanh(self.hidden(statistics))))

@@ -6,7 +6,7 @@ a function of the weights alone: nothing is hidden, and the same weights always 
 """
 
 import math
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import equinox as eqx
 import jax
@@ -22,6 +22,9 @@ WEIGHTS = jnp.float32
 """The dtype of all first weights, so that a key means the same weights whether float64 is on or off."""
 
 Module = TypeVar("Module")
+
+Spectral = Literal["none", "bounded", "divided"]
+"""What is done to the spectral norm of a linear map: nothing, cut to a bound, or always made equal to it."""
 
 
 def as_dtype(module: Module, dtype: Any) -> Module:
@@ -50,11 +53,25 @@ def spectral_bound(weight: Float[Array, "m n"], squarings: int = SQUARINGS) -> S
     return jnp.where(zero, 0, jnp.exp(logarithm / 2))
 
 
+def normalised(weight: Float[Array, "m n"], spectral: Spectral, coefficient: float) -> Float[Array, "m n"]:
+    """The weight with its norm at most the coefficient ("bounded"), or equal to it ("divided"), by `spectral_bound`.
+
+    A weight of zeros stays. Where norms are divided the bound is as far above the norm as there, so the norm comes out
+    a few per cent below the coefficient.
+    """
+    if spectral == "none":
+        return weight
+    bound = spectral_bound(weight)
+    divisor = jnp.maximum(bound, coefficient) if spectral == "bounded" else jnp.where(bound > 0, bound, 1)
+    return weight * (coefficient / divisor)
+
+
 class SpectralLinear(eqx.Module):
     """An affine map whose weight has spectral norm at most `coefficient`, whatever its parameters are.
 
     `y = W x + b` with `W = V min(1, coefficient / norm(V))`. A parameter V of smaller norm is used as it is, so that
-    maps may be, and may be initialised, as small as they like.
+    maps may be, and may be initialised, as small as they like. Miyato and others always divide: that is
+    `spectral="divided"`, `W = V coefficient / norm(V)`; with "none" W is V.
 
     **Arguments:**
 
@@ -62,12 +79,14 @@ class SpectralLinear(eqx.Module):
     - `coefficient`: the bound.
     - `gain`: the first V is Gaussian with entries of standard deviation `gain / sqrt(inputs)`.
     - `use_bias`: whether there is b, at first 0.
+    - `spectral`: "bounded", "divided" or "none".
     - `key`: for the first V.
     """
 
     weight: Float[Array, "outputs inputs"]
     bias: Float[Array, "outputs"] | None
     coefficient: float = eqx.field(static=True)
+    spectral: Spectral = eqx.field(static=True)
 
     def __init__(
         self,
@@ -77,17 +96,18 @@ class SpectralLinear(eqx.Module):
         coefficient: float = 1.0,
         gain: float = 1.0,
         use_bias: bool = True,
+        spectral: Spectral = "bounded",
         key: Key,
     ):
         self.weight = jax.random.normal(key, (outputs, inputs), WEIGHTS) * (gain / math.sqrt(inputs))
         self.bias = jnp.zeros((outputs,), WEIGHTS) if use_bias else None
         self.coefficient = coefficient
+        self.spectral = spectral
 
     @property
     def bounded(self) -> Float[Array, "outputs inputs"]:
         """The weight that is used."""
-        bound = spectral_bound(self.weight)
-        return self.weight * (self.coefficient / jnp.maximum(bound, self.coefficient))
+        return normalised(self.weight, self.spectral, self.coefficient)
 
     def __call__(self, inputs: Float[Array, "... inputs"]) -> Float[Array, "... outputs"]:
         outputs = inputs @ self.bounded.T

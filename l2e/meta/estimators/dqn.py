@@ -114,7 +114,7 @@ class DQN(AbstractGradientEstimator):
 
         def one(family: Count, key: Key, player: Player) -> tuple[Player, Transitions]:
             player = play.begun(loss, AbstractScored, weights, family, player, key, work)
-            task, optimizer = play.task_and_optimizer(loss, AbstractScored, weights, family, player.key, work)
+            task, optimizer = play.task_and_optimizer(loss, AbstractScored, weights, family, player.key)
             return self._play(loss, optimizer, task, player)
 
         players, found = play.over_tasks(one, work, players)

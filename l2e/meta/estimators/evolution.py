@@ -163,7 +163,7 @@ class PersistentES(AbstractGradientEstimator):
         ages = (jnp.arange(groups * size) * segments // (groups * size) * self.length).reshape(groups, size)
 
         def fresh(family: Count, keys: Key, ages: Any) -> Particle:
-            return jax.vmap(lambda key, age: _fresh(loss, weights, family, key, age, work))(keys, ages)
+            return jax.vmap(lambda key, age: _fresh(loss, weights, family, key, age))(keys, ages)
 
         return jax.lax.map(lambda inputs: fresh(*inputs), (work.families, work.keys, ages.astype(jnp.int32)))
 
@@ -187,9 +187,9 @@ class PersistentES(AbstractGradientEstimator):
         def run_on(run: Run, sign: int) -> tuple[Run, Any]:
             moved = _moved(weights, noise, sign * self.sigma)
             # The first proposals are made with the first population, so a run begins with the weights of its noise.
-            begun = loss.start(moved, family, particle.key, work.strength)[1]
+            begun = loss.start(moved, family, particle.key)[1]
             run = jax.tree.map(lambda a, b: jnp.where(particle.fresh, a, b), begun, run)
-            optimizer = loss.optimizer(moved, task, work.strength)
+            optimizer = loss.optimizer(moved, task, work.strength, run)
             run, episode = advance(optimizer, task, run, self.length, rematerialise=False, first=False)
             return run, loss.objective(episode)
 
@@ -208,8 +208,8 @@ class PersistentES(AbstractGradientEstimator):
         return (up + down) / 2, gradient, after
 
 
-def _fresh(loss: MetaLoss, weights: Any, family: Count, key: Key, age: Any, work: Work) -> Particle:
-    _, run = loss.start(weights, family, key, work.strength)
+def _fresh(loss: MetaLoss, weights: Any, family: Count, key: Key, age: Any) -> Particle:
+    _, run = loss.start(weights, family, key)
     zeros = jax.tree.map(jnp.zeros_like, weights)
     return Particle(run, run, zeros, key, jnp.asarray(age, jnp.int32), jnp.ones((), bool))
 

@@ -43,9 +43,9 @@ def check_reward(reward: str) -> None:
         raise unknown("reward", reward, get_args(Reward))
 
 
-def begin(loss: MetaLoss, kind: type[Controlled], weights: Any, family: Count, key: Key, work: Work) -> Player:
+def begin(loss: MetaLoss, kind: type[Controlled], weights: Any, family: Count, key: Key) -> Player:
     """A fresh task and its first population, both fixed by the key."""
-    task, optimizer = task_and_optimizer(loss, kind, weights, family, key, work)
+    task, optimizer = task_and_optimizer(loss, kind, weights, family, key)
     init_key, first_key = jax.random.split(jax.random.split(key)[1])
     state, view, gap = observed(optimizer, task, optimizer.init(task.space, init_key), first_key)
     return Player(state, view, gap, gap, key, jnp.zeros((), jnp.int32), jnp.zeros((), bool))
@@ -57,7 +57,7 @@ def first_players(loss: MetaLoss, kind: type[Controlled], weights: Any, work: Wo
     ages = jnp.arange(groups * size, dtype=jnp.int32) * loss.generations // (groups * size)
 
     def one(family: Count, key: Key, age: Count) -> Player:
-        player = begin(loss, kind, weights, family, key, work)
+        player = begin(loss, kind, weights, family, key)
         return eqx.tree_at(lambda p: (p.age, p.fresh), player, (age, jnp.ones((), bool)))
 
     return over_tasks(one, work, ages.reshape(groups, size))
@@ -67,7 +67,7 @@ def begun(
     loss: MetaLoss, kind: type[Controlled], weights: Any, family: Count, player: Player, key: Key, work: Work
 ) -> Player:
     """The player, or, if its episode is still to begin, one at the beginning of a new one with this key."""
-    new = begin(loss, kind, weights, family, key, work)
+    new = begin(loss, kind, weights, family, key)
     new = eqx.tree_at(lambda p: p.age, new, jnp.where(player.age < loss.generations, player.age, 0))
     return jax.tree.map(lambda a, b: jnp.where(player.fresh, a, b), new, player)
 
@@ -83,11 +83,11 @@ def over_tasks(function: Any, work: Work, *rest: Any) -> Any:
 
 
 def task_and_optimizer(
-    loss: MetaLoss, kind: type[Controlled], weights: Any, family: Count, key: Key, work: Work
+    loss: MetaLoss, kind: type[Controlled], weights: Any, family: Count, key: Key
 ) -> tuple[Task, Controlled]:
     """The task of an episode's key, and the optimizer that plays on it."""
     task = loss.task(family, jax.random.split(key)[0])
-    optimizer = loss.optimizer(weights, task, work.strength)
+    optimizer = loss.unguided(weights)
     if not isinstance(optimizer, kind):
         raise TypeError(f"this training is for {kind.__name__.removeprefix('Abstract')}: {type(optimizer).__name__}")
     return task, optimizer

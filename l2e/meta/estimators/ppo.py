@@ -114,7 +114,7 @@ class PPO(AbstractGradientEstimator):
 
         def one(family: Count, key: Key, player: Player) -> tuple[Player, Segment]:
             player = play.begun(loss, AbstractActorCritic, weights, family, player, key, work)
-            task, optimizer = play.task_and_optimizer(loss, AbstractActorCritic, weights, family, player.key, work)
+            task, optimizer = play.task_and_optimizer(loss, AbstractActorCritic, weights, family, player.key)
             return self._play(loss, optimizer, task, player)
 
         players, segments = play.over_tasks(one, work, players)

@@ -248,7 +248,9 @@ def check_gradient(optimizer: L2E, generations: int, tolerance: float = 1e-5) ->
     assert float(exact) == pytest.approx(float(central), rel=tolerance)
 
 
-@pytest.mark.parametrize("gate", [HardGate(), FixedGate(0.3)], ids=["hard", "fixed"])
+@pytest.mark.parametrize(
+    "gate", [HardGate(), FixedGate(0.3), SoftGate(differentiable=True)], ids=["hard", "fixed", "differentiable"]
+)
 def test_gradient_of_the_unroll_equals_central_differences(gate) -> None:
     check_gradient(L2E(Shared(push()), gate=gate, population_size=N), 1 + 4 * (1 if gate.selects else 2))
 

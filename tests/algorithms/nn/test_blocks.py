@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from l2e.algorithms.nn import ParallelSelective, PathWeights, SelfAttention, SpectralLinear
+from l2e.algorithms.nn.selective import layer_norm
 
 
 @pytest.fixture
@@ -43,6 +44,16 @@ def test_selective_block_equals_the_formula(tokens) -> None:
     blended = z * expanded + (1 - z) * np.asarray(block.passthrough(tokens))
     centred = blended - blended.mean(axis=1, keepdims=True)
     expected = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-6)
+    np.testing.assert_allclose(block(tokens), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("state_output", ["unused", "used"])
+def test_the_third_parameter_of_the_selective_block(tokens, state_output) -> None:
+    block = ParallelSelective(8, state_output=state_output, key=jax.random.key(2))
+    timescale, transform, output = np.split(np.asarray(block.parameters(tokens)), 3, axis=-1)
+    expanded = timescale * transform * np.asarray(tokens) * (output if state_output == "used" else 1)
+    z = 1 / (1 + np.exp(-np.asarray(block.gate(tokens))))
+    expected = layer_norm(z * expanded + (1 - z) * np.asarray(block.passthrough(tokens)))
     np.testing.assert_allclose(block(tokens), expected, rtol=1e-4, atol=1e-5)
 
 

@@ -62,3 +62,17 @@ def test_as_dtype_changes_floats_only() -> None:
         cast = as_dtype(tree, jnp.float32)
     assert cast["weight"].dtype == jnp.float32
     assert cast["count"].dtype == jnp.int32
+
+
+@pytest.mark.parametrize("gain", [0.01, 1.0, 30.0])
+def test_division_makes_every_norm_the_coefficient(gain) -> None:
+    divided = SpectralLinear(6, 4, coefficient=0.7, gain=gain, spectral="divided", key=jax.random.key(0))
+    assert 0.7 / 4 ** (1 / 64) - 1e-6 <= np.linalg.norm(divided.bounded, 2) <= 0.7 + 1e-6
+    free = SpectralLinear(6, 4, gain=gain, spectral="none", key=jax.random.key(0))
+    np.testing.assert_array_equal(free.bounded, free.weight)
+    np.testing.assert_array_equal(free.weight, divided.weight)
+
+
+def test_zeros_are_not_divided() -> None:
+    zeros = SpectralLinear(6, 4, gain=0.0, spectral="divided", key=jax.random.key(0))
+    np.testing.assert_array_equal(zeros.bounded, np.zeros((4, 6)))

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 
 from l2e.algorithms.l2e.contracts import AbstractOperator
 from l2e.algorithms.l2e.operators.features import random_differences, ranking, spread, value_tokens
-from l2e.algorithms.nn import WEIGHTS, as_dtype
+from l2e.algorithms.nn import WEIGHTS, Spectral, as_dtype, normalised
 from l2e.core.traced.types import Key, Points, Values
 
 
@@ -28,6 +28,9 @@ class AttentionMLP(AbstractOperator):
     by 0.01 of their distance from the origin, which no converging population survives. With `absolute` they are
     measured from the centre of the cube in units of the cube.
 
+    The paper has spectral normalisation "for all linear layers": `spectral` puts it on the four linear maps of the
+    operator, Q, K and both layers of the MLP, without their last columns, which are biases.
+
     With `noise` a fourth term `w4 (x_a - x_b)` of random individuals a, b is added, so that a population on which all
     proposals have failed does not repeat them.
 
@@ -40,6 +43,7 @@ class AttentionMLP(AbstractOperator):
     - `width`: of the attention over values.
     - `noise`: whether there is the fourth term.
     - `absolute`: points in units of the cube.
+    - `spectral`: what is done to spectral norms, see `SpectralLinear`; `coefficient`: their bound.
     - `key`: for the first weights.
     """
 
@@ -52,6 +56,8 @@ class AttentionMLP(AbstractOperator):
     row_scales: Float[Array, "3 n"]
     noise_scales: Float[Array, "n"] | None
     absolute: bool = eqx.field(static=True)
+    spectral: Spectral = eqx.field(static=True)
+    coefficient: float = eqx.field(static=True)
 
     def __init__(
         self,
@@ -61,6 +67,8 @@ class AttentionMLP(AbstractOperator):
         width: int = 16,
         noise: bool = True,
         absolute: bool = False,
+        spectral: Spectral = "none",
+        coefficient: float = 1.0,
         key: Key,
     ):
         keys = jax.random.split(key, 6)
@@ -75,6 +83,8 @@ class AttentionMLP(AbstractOperator):
         self.row_scales = jnp.stack([1 - towards, towards, jnp.zeros((n,), WEIGHTS)])
         self.noise_scales = jnp.full((n,), NOISE, WEIGHTS) if noise else None
         self.absolute = absolute
+        self.spectral = spectral
+        self.coefficient = coefficient
 
     def __call__(self, points: Points, values: Values, key: Key) -> Points:
         return as_dtype(self, points.dtype)._propose(points, values, key)
@@ -84,16 +94,24 @@ class AttentionMLP(AbstractOperator):
         origin, unit = (0.5, 1.0) if self.absolute else (jnp.mean(points, axis=0), spread(points))
         x = (points[order] - origin) / unit
         tokens = with_one(value_tokens(values[order]))
-        queries, keys = tokens @ self.query.T, tokens @ self.key.T
+        queries, keys = tokens @ self._linear(self.query).T, tokens @ self._linear(self.key).T
         by_value = jax.nn.softmax(queries @ keys.T / math.sqrt(queries.shape[1]), axis=1)
         fusion = jax.nn.softmax(self.fusion_logits)
         crossed = (fusion[0] * jax.nn.softmax(self.pair_logits, axis=1) + fusion[1] * by_value) @ x
-        mutated = with_one(jax.nn.relu(with_one(crossed) @ self.hidden.T)) @ self.output.T
+        hidden = jax.nn.relu(with_one(crossed) @ self._linear(self.hidden).T)
+        mutated = with_one(hidden) @ self._linear(self.output).T
         w1, w2, w3 = self.row_scales[:, :, None]
         proposed = w1 * x + w2 * crossed + w3 * mutated
         if self.noise_scales is not None:
             proposed = proposed + self.noise_scales[:, None] * random_differences(key, x)
         return (origin + unit * proposed)[back]
+
+    def _linear(self, weight: Float[Array, "m n+1"]) -> Float[Array, "m n+1"]:
+        """An affine map with the spectral norm of its linear part taken care of."""
+        if self.spectral == "none":
+            return weight
+        linear = normalised(weight[:, :-1], self.spectral, self.coefficient)
+        return jnp.concatenate([linear, weight[:, -1:]], axis=1)
 
 
 SHARPNESS = 3.0

@@ -16,7 +16,7 @@ from l2e.algorithms.l2e.operators.features import (
     statistics,
     value_tokens,
 )
-from l2e.algorithms.nn import WEIGHTS, SpectralLinear, as_dtype
+from l2e.algorithms.nn import WEIGHTS, Spectral, SpectralLinear, as_dtype
 from l2e.core.traced.types import Key, Points, Values
 
 
@@ -36,7 +36,7 @@ class CoordinateFree(AbstractOperator):
 
     - `width`: of the hidden tokens.
     - `noise`: whether there is the random difference.
-    - `coefficient`: bound of the spectral norm of the linear maps.
+    - `coefficient`: bound of the spectral norms; `spectral`: what is done to them, see `SpectralLinear`.
     - `key`: for the first weights.
     """
 
@@ -49,11 +49,21 @@ class CoordinateFree(AbstractOperator):
     sharpness: Float[Array, ""]
     noise: bool = eqx.field(static=True)
 
-    def __init__(self, *, width: int = 16, noise: bool = True, coefficient: float = 1.0, key: Key):
+    def __init__(
+        self,
+        *,
+        width: int = 16,
+        noise: bool = True,
+        coefficient: float = 1.0,
+        spectral: Spectral = "bounded",
+        key: Key,
+    ):
         keys = jax.random.split(key, 6)
 
         def linear(inputs: int, outputs: int, which: int, gain: float = 1.0) -> SpectralLinear:
-            return SpectralLinear(inputs, outputs, coefficient=coefficient, gain=gain, key=keys[which])
+            return SpectralLinear(
+                inputs, outputs, coefficient=coefficient, gain=gain, spectral=spectral, key=keys[which]
+            )
 
         self.embedding = linear(3 + 2 + STATISTICS, width, 0)
         self.hidden = linear(width, width, 1)

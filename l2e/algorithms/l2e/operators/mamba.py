@@ -1,5 +1,7 @@
 """The structured Mamba operator of the L2E paper: a selective path and an attention path, routed by statistics."""
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,7 +16,16 @@ from l2e.algorithms.l2e.operators.features import (
     statistics,
     value_tokens,
 )
-from l2e.algorithms.nn import WEIGHTS, ParallelSelective, PathWeights, SelfAttention, SpectralLinear, as_dtype
+from l2e.algorithms.nn import (
+    WEIGHTS,
+    ParallelSelective,
+    PathWeights,
+    SelfAttention,
+    Spectral,
+    SpectralLinear,
+    StateOutput,
+    as_dtype,
+)
 from l2e.core.traced.types import Key, Points, Scalar, Values
 
 
@@ -39,7 +50,8 @@ class StructuredMamba(AbstractOperator):
     - `heads`: of the attention path.
     - `absolute`: points and steps in units of the cube.
     - `noise`: whether there is the random term.
-    - `coefficient`: bound of the spectral norms.
+    - `coefficient`: bound of the spectral norms; `spectral`: what is done to them, see `SpectralLinear`.
+    - `state_output`: what becomes of C, see `ParallelSelective`.
     - `key`: for the first weights.
     """
 
@@ -62,18 +74,21 @@ class StructuredMamba(AbstractOperator):
         absolute: bool = False,
         noise: bool = True,
         coefficient: float = 1.0,
+        spectral: Spectral = "bounded",
+        state_output: StateOutput = "absent",
         key: Key,
     ):
         keys = jax.random.split(key, 7)
         inputs = (dimension if absolute else 2 * dimension) + 2
+        norms: Any = {"coefficient": coefficient, "spectral": spectral}
 
         def linear(inputs: int, outputs: int, which: int) -> SpectralLinear:
-            return SpectralLinear(inputs, outputs, coefficient=coefficient, key=keys[which])
+            return SpectralLinear(inputs, outputs, key=keys[which], **norms)
 
         self.embedding = linear(inputs, width, 0)
-        self.selective = ParallelSelective(width, coefficient=coefficient, key=keys[1])
-        self.attention = SelfAttention(width, heads, coefficient=coefficient, key=keys[2])
-        self.router = PathWeights(STATISTICS, 2, coefficient=coefficient, key=keys[3])
+        self.selective = ParallelSelective(width, state_output=state_output, key=keys[1], **norms)
+        self.attention = SelfAttention(width, heads, key=keys[2], **norms)
+        self.router = PathWeights(STATISTICS, 2, key=keys[3], **norms)
         self.selective_head = linear(width, dimension, 4)
         self.attention_head = linear(width, dimension, 5)
         self.noise_head = linear(width, 1, 6) if noise else None
