@@ -24,6 +24,12 @@ LARGEST_DIMENSION = 10_000
 """Problems of more coordinates are not built for a report: their rotations alone would fill the memory."""
 
 
+FLOOR_SHARE = 0.01
+FLOOR_REMARK = (
+    "no optimum is known and values are negative: gaps are to a hundredth of its size below the lowest value seen"
+)
+
+
 @dataclass(frozen=True)
 class Results:
     """Runs by problem and method. A problem is a function in a dimension; its instances and seeds are its runs."""
@@ -157,10 +163,23 @@ def results_of(
         key=lambda record: (_place(record), wanted.index(record.spec.method), record.spec.seed),
     )
     runs = tuple(run_of(record, len(dimensions) > 1, len(disturbances) > 1, trust) for record in chosen)
+    floors = _floors(runs)
+    if floors:
+        runs = tuple(dataclasses.replace(run, f_opt=floors.get(run.problem, run.f_opt)) for run in runs)
+        remarks = (*remarks, FLOOR_REMARK)
     reference = note.reference if note.reference in wanted else wanted[0]
     return Results(
         note.name, note.title or note.name, runs, tuple(wanted), reference, note.published, note.ablation, remarks
     )
+
+
+def _floors(runs: Sequence[Run]) -> dict[str, float]:
+    """By problem without a known optimum and with values that are not positive, what gaps are measured from."""
+    lowest: dict[str, float] = {}
+    for run in runs:
+        if run.f_opt is None and len(run.improved_to):
+            lowest[run.problem] = min(lowest.get(run.problem, np.inf), float(run.improved_to[-1]))
+    return {problem: value - FLOOR_SHARE * max(abs(value), 1.0) for problem, value in lowest.items() if value <= 0}
 
 
 def _noted(store: Store) -> tuple[Note | Experiment, list[str]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from l2e.report.collection import Results
 from l2e.report.figures import draw_all
 from l2e.report.page import write_overview_page, write_page
+from l2e.report.policy_figures import draw_policies
 from l2e.report.standard_tables import all_tables, overview
 from l2e.report.tables import Table, comma_separated, latex, markdown, write_open
 from l2e.report.uav_figures import draw_uav
@@ -36,6 +37,7 @@ def write_report(results: Results, out: Path, with_published: bool = True, figur
     if figures:
         draw_all(results, out / "figures")
         draw_uav(results, out / "figures")
+        draw_policies(results, out / "figures")
     write_page(results, tables, out / "index.html")
     return [out / "index.html", out / "tables", *([out / "figures"] if figures else [])]
 
