@@ -33,8 +33,8 @@ Outcomes: TypeAlias = dict[tuple[str, float], dict[int, float]]
 """The best values that left-out members reached, by what followed the seeds ("plain" is the default) and budget."""
 
 PICK_AT = 20
-"""It is decided what follows the seeds at the least budget, and at that nearest to so many evaluations per
-dimension."""
+"""It is decided what follows the seeds at the least budget and at that nearest to so many evaluations per dimension,
+together."""
 
 ENOUGH, LEAST_LEFT_OUT = 8, 6
 """Left-out members with which several strategies are compared, else the rule's is judged alone; and with which the
@@ -43,15 +43,15 @@ largest budget is judged, too."""
 LEAST_JUDGED = 3
 """With fewer left-out members than this nothing is judged."""
 
-PRIOR, PRIOR_ERROR = -0.3, 0.5
+PRIOR, PRIOR_ERROR = -0.3, 0.7
 """Log of the regret over the default's, expected of a family whose members are alike, before any is left out; and how
 far one budget is from the mean of the others."""
 
 LEAST_ERROR = 0.05
 """Standard errors of few members are at least this."""
 
-REGRET_FLOOR = 1e-4
-"""Regrets below this share of the centre's count as this."""
+REGRET_FLOOR = 1e-3
+"""Regrets below this share of the centre's count as this: what is beyond would be noise in means of few logarithms."""
 
 
 def learn(
@@ -297,28 +297,29 @@ class _Learning:
             count = self._affordable(budgets, 1, first)
         left_out = np.unique(np.linspace(0, self._m - 1, count).round().astype(int)).tolist()
         outcomes: Outcomes = {}
-        chosen: dict[float, Follow] = dict.fromkeys(self._budgets, rule)
         for b in sorted(_picks(budgets)):
             self._leave_out(known, left_out, follows, b, first, outcomes)
-            chosen[b] = self._leader(known, outcomes, b, follows, rule)
-        for b in self._budgets:
-            chosen[b] = chosen[min(_picks(budgets), key=lambda pick: abs(np.log(pick / b)))]
-            if b in budgets and b not in _picks(budgets):
-                self._leave_out(known, left_out, [chosen[b]], b, first, outcomes)
+        chosen = self._leader(known, outcomes, follows, rule)
+        for b in budgets:
+            if b not in _picks(budgets):
+                self._leave_out(known, left_out, [chosen], b, first, outcomes)
         return self._decide(known, outcomes, chosen, plans)
 
-    def _leader(
-        self, known: Knowledge, outcomes: Outcomes, per_dimension: float, follows: Sequence[Follow], rule: Follow
-    ) -> Follow:
+    def _leader(self, known: Knowledge, outcomes: Outcomes, follows: Sequence[Follow], rule: Follow) -> Follow:
         """What left the least regret on left-out members; what the rule says if nothing was left out."""
-        if not outcomes[follows[0], per_dimension]:
-            return rule
         best = self._best(known, outcomes)
-        means = {
-            follow: np.mean([self._regret(known, best, i, v) for i, v in outcomes[follow, per_dimension].items()])
+        regrets = {
+            follow: [
+                self._regret(known, best, i, value)
+                for (name, _), found in outcomes.items()
+                for i, value in found.items()
+                if name == follow
+            ]
             for follow in follows
         }
-        return min(follows, key=lambda follow: (means[follow], follow != rule))
+        if not regrets[follows[0]]:
+            return rule
+        return min(follows, key=lambda follow: (float(np.mean(regrets[follow])), follow != rule))
 
     def _affordable(self, budgets: Sequence[float], follows: int, first: int) -> int:
         """How many members can be left out at all these budgets."""
@@ -364,16 +365,16 @@ class _Learning:
         return float(np.log(max((min(value, known.centre[i]) - best[i]) / room, REGRET_FLOOR)))
 
     def _decide(
-        self, known: Knowledge, outcomes: Outcomes, chosen: dict[float, Follow], plans: Plans
+        self, known: Knowledge, outcomes: Outcomes, chosen: Follow, plans: Plans
     ) -> tuple[Plans, tuple[Judged, ...], np.ndarray]:
         best = self._best(known, outcomes)
         judged = []
         for b in self._budgets:
-            ours, plain = outcomes.get((chosen[b], b), {}), outcomes.get(("plain", b), {})
+            ours, plain = outcomes.get((chosen, b), {}), outcomes.get(("plain", b), {})
             defaults = [self._regret(known, best, i, value) for i, value in plain.items()]
             gains = [self._regret(known, best, i, ours[i]) - own for i, own in zip(plain, defaults, strict=True)]
             judged.append(_judged(b, gains, defaults))
-        entries = tuple((one.per_dimension, _plan(one, judged, chosen[one.per_dimension], plans)) for one in judged)
+        entries = tuple((one.per_dimension, _plan(one, judged, chosen, plans)) for one in judged)
         return Plans(entries, BEYOND * self._budgets[-1]), tuple(judged), best
 
 

@@ -14,10 +14,10 @@ LEAST_MEMBERS = 5
 DRAWS = 50
 """Random families with which the members' likeness is compared."""
 
-QUANTILE, SLACK = 0.05, 0.1
+QUANTILE, SLACK, LEAST_SLACK = 0.05, 0.1, 0.05
 QUANTILE_OF_FEW, SLACK_OF_FEW = 0.1, 0.1
 """The limit is this quantile of the left-out likenesses, since some members are unlike all others, less this share of
-what is missing to one; of few members less this."""
+what is missing to one, or this if that is more; of few members less the last."""
 
 SHARE_LOOKED_AT, LEAST_LOOKED_AT = 1 / 3, 6
 """Coordinates of the gradient that are looked at: this share of them, or this number if that is more."""
@@ -53,7 +53,8 @@ def kin(gradients: np.ndarray, whole: bool = False) -> Kin | None:
     directions = _directions(known[:, coordinates])
     own = left_out(directions)
     few = np.quantile(own, QUANTILE_OF_FEW) - SLACK_OF_FEW
-    many = (1 + SLACK) * np.quantile(own, QUANTILE) - SLACK
+    usual = float(np.quantile(own, QUANTILE))
+    many = usual - max(SLACK * (1 - usual), LEAST_SLACK)
     limit = many if m >= MANY else few
     rng = np.random.default_rng(0)
     drawn = [np.median(left_out(_directions(rng.standard_normal((m, d))))) for _ in range(DRAWS)]
