@@ -13,7 +13,7 @@ from l2e.api.catalog import DEFAULT_METHOD
 from l2e.api.family import BUDGETS, same_box
 from l2e.api.views import view_of
 from l2e.core.box import Box, box
-from l2e.core.checkpoint import CheckpointError, load_arrays, load_metadata, save_arrays
+from l2e.core.checkpoint import CheckpointError, load_arrays, load_kind, load_metadata, save_arrays
 from l2e.core.evaluator import Evaluator
 from l2e.portfolio.newton import star
 from l2e.portfolio.run import WIDTH
@@ -290,6 +290,17 @@ def by_rule(known: Knowledge, evolves: bool, longest: float) -> Plans:
     plan = Plan(True, follow, "unmeasured: by rule")
     entries = tuple((float(budget), plan) for budget in BUDGETS)
     return Plans(entries, BEYOND * max(BUDGETS[-1], longest))
+
+
+def family_file(name: str | os.PathLike[str]) -> Path | None:
+    """The file of a family's model that this names, with or without its suffix; None if it names something else."""
+    for path in (Path(name), Path(f"{os.fspath(name)}{SUFFIX}")):
+        try:
+            if path.is_file() and load_kind(path) == KIND:
+                return path
+        except (OSError, ValueError):
+            continue
+    return None
 
 
 def with_model(model: Any, bounds: Any, method: Any) -> tuple[Any, Transfer]:

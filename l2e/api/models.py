@@ -134,7 +134,8 @@ def card(name: str | os.PathLike[str]) -> Card:
     shown = path.parent.name if path.name == BEST else path.name.removesuffix(SUFFIX)
     found = Card(shown, path, load_metadata(path))
     if not isinstance(found.metadata.get("optimizer"), dict):
-        raise CheckpointError(f"{path} does not hold a trained model")
+        hint = ": it is the model of a family, for minimize(model=...)" if "plans" in found.metadata else ""
+        raise CheckpointError(f"{path} does not hold a trained model{hint}")
     try:
         made = found.settings.algorithm.__qualname__
     except (ValueError, TypeError) as error:

@@ -9,6 +9,7 @@ import tyro
 from l2e._version import __version__
 from l2e.cli.bench import bench, export, report
 from l2e.cli.console import say_error
+from l2e.cli.learn import learn
 from l2e.cli.search import minimize
 from l2e.cli.show import methods, models, problems, show
 from l2e.cli.studies import ablate, demo, diagnose, score
@@ -25,6 +26,7 @@ COMMANDS = {
     "methods": methods,
     "problems": problems,
     "models": models,
+    "learn": learn,
     "train": train,
     "diagnose": diagnose,
     "bench": bench,

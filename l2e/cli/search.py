@@ -38,6 +38,7 @@ def minimize(
     checkpoint: Annotated[Path | None, arg(metavar="FILE")] = None,
     tol: Annotated[float | None, arg(metavar="VALUE")] = None,
     patience: Annotated[int | None, arg(metavar="N")] = None,
+    model: Annotated[Path | None, arg(metavar="FILE")] = None,
     trace: bool = False,
     plot: Annotated[Path | None, arg(metavar="PNG")] = None,
     out: Annotated[Path | None, arg(metavar="JSON")] = None,
@@ -67,6 +68,7 @@ def minimize(
         checkpoint: Journal of all evaluations; run the same command again to resume, also with a larger budget.
         tol: Improvements up to this count as none; ends a search that has settled.
         patience: End after so many evaluations without an improvement.
+        model: Of the family the function belongs to (see l2e learn); its bounds are the default.
         trace: Show which part of the method had which evaluations, and why it ended.
         plot: Write a picture of the convergence here, with the parts of the method.
         out: Write the result as JSON here.
@@ -82,7 +84,8 @@ def minimize(
             raise ValueError("--bounds and --dimension go with your own function; a benchmark function has its own")
         problem: Any = catalog.problem(function)
     else:
-        problem = HostFunction(_user_function(str(objective)), _parse_bounds(bounds, dimension), vectorized)
+        space = _parse_bounds(bounds, dimension) if bounds or model is None else _bounds_of(model)
+        problem = HostFunction(user_function(str(objective)), space, vectorized)
     options = {
         "x0": None if x0 is None else _numbers(x0, "x0"),
         "method": method,
@@ -97,6 +100,7 @@ def minimize(
         "checkpoint": checkpoint,
         "tol": tol,
         "patience": patience,
+        "model": model,
     }
     result, seconds, code = _search(problem, options)
     optimum = getattr(problem, "optimum", None)
@@ -144,6 +148,9 @@ def _result_table(result: Any, seconds: float, f_opt: float | None) -> Table:
     table.add_row("ended by", f"{result.reason}: {result.message}")
     if result.confidence is not None:
         table.add_row("confidence", f"{result.confidence:.2f}")
+    if result.model is not None and result.model.trusted:
+        said = result.model
+        table.add_row("model", f"{said.seeds} seeds, {said.jumps} jumps, then {said.strategy}; {said.why}")
     for warning in result.warnings:
         table.add_row("note", warning)
     return table
@@ -186,7 +193,7 @@ def _check_plot(plot: Path | None) -> None:
             raise ValueError(f"--plot must end in .png, .pdf or .svg, got {plot}")
 
 
-def _user_function(name: str) -> Any:
+def user_function(name: str) -> Any:
     """Import module:function from the current folder or the environment."""
     module_name, separator, attribute = name.partition(":")
     if not separator or not module_name or not attribute:
@@ -202,6 +209,12 @@ def _user_function(name: str) -> Any:
         callables = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
         raise unknown(f"function in module {module_name}", attribute, callables)
     return getattr(module, attribute)
+
+
+def _bounds_of(model: Path) -> Any:
+    from l2e.api.family_model import FamilyModel
+
+    return FamilyModel.load(model).space
 
 
 def _parse_bounds(bounds: tuple[str, ...], dimension: int | None) -> Any:

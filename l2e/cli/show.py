@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import tyro
+from rich.console import Console
 from rich.table import Table
 
 from l2e.api import catalog, saved
@@ -70,11 +71,11 @@ def problems() -> int:
     return 0
 
 
-def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
-    """List the shipped models and those of your trainings, with what their cards say.
+def models(folders: Positional[tuple[Path, ...]] = (Path("runs"), Path("models"))) -> int:
+    """List the shipped models, those of your trainings and those of families, with what their cards say.
 
     Args:
-        folders: Where to look for trainings.
+        folders: Where to look for trainings and for models of families.
     """
     from l2e.api import models as store
     from l2e.core.checkpoint import load_metadata
@@ -104,7 +105,29 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"),)) -> int:
         learned = f"{facts['validation']:.2f}" + ("" if first is None else f", untrained {first:.2f}")
         table.add_row(str(name), card.summary, _family_text(facts), trained, learned, _score_text(facts))
     console.print(table)
+    _show_families(folders, console)
     return 0
+
+
+def _show_families(folders: tuple[Path, ...], console: Console) -> None:
+    """List models of families, if there are any: what they know, what it cost, and where they are used."""
+    from l2e.api.family_model import family_file
+    from l2e.core.checkpoint import load_metadata
+
+    found = sorted({path for folder in folders for path in folder.rglob("*.safetensors") if family_file(path)})
+    if not found:
+        return
+    table = Table(box=None, pad_edge=False)
+    for heading in ("\nmodel of a family", "\nmembers", "\ncost", "\nregret over the default's, left out", "\nused"):
+        table.add_column(heading, overflow="fold")
+    for path in found:
+        facts = load_metadata(path)
+        gains = [(np.exp(one["gain"]), one["per_dimension"]) for one in facts["judged"] if one["members"]]
+        judged = ", ".join(f"{gain:.2f} at {budget:g}·d" for gain, budget in gains)
+        used = ", ".join(f"{budget:g}·d" for budget, opened, *_ in facts["plans"] if opened)
+        members = f"{len(facts['members'])} in {facts['dimension']}-D, from {facts['source']}"
+        table.add_row(str(path), members, f"{facts['spent']} evaluations", judged or "unmeasured", used or "nowhere")
+    console.print(table)
 
 
 def _family_text(facts: dict[str, Any]) -> str:

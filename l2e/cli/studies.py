@@ -19,19 +19,28 @@ def score(
     train: bool = False,
     out: Path | None = None,
 ) -> int:
-    """Run a method on the paper's BBOB test functions: mean, std, median, geometric mean.
+    """Run a method on the paper's BBOB test functions, or show what a family's model was worth on left-out members.
 
     Args:
-        method: The method's name (see l2e methods).
+        method: The method's name (see l2e methods), or the file of a family's model (see l2e learn).
         dimension: 10 or 30, as in the paper.
         budget: Evaluations per run; the paper's 20000 in 10-D and 50000 in 30-D if not given.
         seeds: Runs per function.
         train: The paper's eight training functions instead of its sixteen test functions.
         out: Write all gaps as JSON here.
     """
-    from l2e.bench import score as scoring
+    from l2e.api.family_model import family_file
 
     console = plain_console()
+    found = family_file(method)
+    if found is not None:
+        from l2e.api.family_model import FamilyModel
+        from l2e.cli.learn import score_table
+
+        console.print(score_table(FamilyModel.load(found)))
+        return 0
+    from l2e.bench import score as scoring
+
     at_least_one(seeds=seeds, budget=1 if budget is None else budget)
     evaluations = {10: 20_000, 30: 50_000}[dimension] if budget is None else budget
     result = scoring.score(method, dimension, evaluations, seeds, train, console)

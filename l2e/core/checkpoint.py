@@ -61,6 +61,11 @@ def load_metadata(path: str | os.PathLike[str]) -> dict[str, Any]:
     return _header(Path(path))["facts"]
 
 
+def load_kind(path: str | os.PathLike[str]) -> str:
+    """The name of the class that a file's arrays belong to."""
+    return _header(Path(path))["class"]
+
+
 def load_arrays(path: str | os.PathLike[str], expected: Mapping[str, np.ndarray], kind: str) -> dict[str, np.ndarray]:
     """Read the arrays of a file of this kind.
 
