@@ -159,16 +159,23 @@ def report(
     return 0
 
 
-def export(store: Positional[Path], to: Positional[Path], /) -> int:
-    """Write the records of a store as .csv, .parquet, or (thinned, for keeping) .jsonl.gz.
+def export(source: Positional[Path], to: Positional[Path], /) -> int:
+    """Write the records of a contest, or the evaluations of a saved search, as a table.
 
     Args:
-        store: The folder that l2e bench wrote.
+        source: The folder that l2e bench wrote (.csv, .parquet, or thinned for keeping .jsonl.gz), or a journal (.csv,
+            .parquet; one row for each evaluation, also while the search runs).
         to: The file; its ending is the format.
     """
+    console = Console(markup=False, highlight=False)
+    if source.is_file():
+        from l2e.core.journal import read_journal
+        from l2e.report.run_record import export_run
+
+        console.print(f"{export_run(read_journal(source), to)} evaluations in {to}", soft_wrap=True)
+        return 0
     from l2e.bench.store import read_store
     from l2e.report.export import export_records
 
-    count = export_records(read_store(store), to)
-    Console(markup=False, highlight=False).print(f"{count} records in {to}", soft_wrap=True)
+    console.print(f"{export_records(read_store(source), to)} records in {to}", soft_wrap=True)
     return 0

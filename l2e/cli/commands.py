@@ -14,6 +14,7 @@ from l2e.cli.search import minimize
 from l2e.cli.show import methods, models, problems, show
 from l2e.cli.studies import ablate, demo, diagnose, score
 from l2e.cli.train import train
+from l2e.cli.watch import watch
 from l2e.core.errors import MissingExtraError
 from l2e.core.stops import ObjectiveError
 
@@ -23,6 +24,7 @@ JAX = ("jax", "jaxlib", "equinox", "optax", "jaxtyping")
 COMMANDS = {
     "minimize": minimize,
     "show": show,
+    "watch": watch,
     "methods": methods,
     "problems": problems,
     "models": models,

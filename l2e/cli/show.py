@@ -1,6 +1,7 @@
 """Commands that show what there is: `l2e methods`, `problems`, `models`, and saved searches by `l2e show`."""
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,11 @@ from l2e.api import catalog, saved
 from l2e.cli.console import plain_console
 from l2e.core.environment import differences
 from l2e.core.journal import Recorded, read_journal
+from l2e.report.run_record import best_so_far, evaluations_of
+from l2e.report.text_chart import chart
+
+SHOWN_REASONS = 3
+"""Of the reasons for failures, the most common so many are shown."""
 
 Positional = tyro.conf.Positional
 
@@ -156,6 +162,9 @@ def show(paths: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="F
     recorded = [read_journal(path) for path in paths]
     for path, one in zip(paths, recorded, strict=True):
         console.print(_journal_table(path, one))
+        evaluations = evaluations_of(one)
+        console.print()
+        console.print(chart(best_so_far(evaluations.f, evaluations.status), min(console.width, 100)))
         console.print()
     for path, one in zip(paths[1:], recorded[1:], strict=True):
         console.print(_comparison(paths[0], recorded[0], path, one), soft_wrap=True)
@@ -173,8 +182,11 @@ def _journal_table(path: Path, recorded: Recorded) -> Table:
     table.add_row("best value", "-" if best is None else f"{best.value:.10g}")
     table.add_row("at x", "-" if best is None else np.array2string(best.x, precision=6, threshold=12))
     failed = [one for one in evaluations if one.reason is not None]
-    if failed:
-        table.add_row("failed", f"{len(failed)}, first: {failed[0].reason}")
+    for reason, count in Counter(one.reason for one in failed).most_common(SHOWN_REASONS):
+        table.add_row("failed", f"{count} times: {reason}")
+    parts = Counter(one.part for one in evaluations if one.part)
+    if parts:
+        table.add_row("asked by", ", ".join(f"{part} {count}" for part, count in parts.most_common()))
     if len(recorded.segments) > 1:
         times = len(recorded.segments) - 1
         table.add_row("note", f"begun anew {times} times, where it could not be replayed to the bit")

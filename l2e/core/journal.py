@@ -237,6 +237,20 @@ class Journal:
             ) from error
 
 
+def is_open(path: str | os.PathLike[str]) -> bool:
+    """Whether a process has this journal open and writes it."""
+    if fcntl is None:  # pragma: no cover
+        return False
+    file = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(file)
+    return False
+
+
 def read_journal(path: str | os.PathLike[str]) -> Recorded:
     """Everything in a journal; also while another process writes it.
 

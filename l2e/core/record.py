@@ -8,7 +8,7 @@ import numpy as np
 LARGEST = 1 << 24
 """Coordinates that a record keeps at most (128 MB); evaluations beyond are counted and not kept."""
 
-STATUSES = ("ok", "raised", "not finite", "timed out", "died")
+STATUSES = ("ok", "raised", "not finite", "no number", "timed out", "died")
 """What became of an evaluation. `died`: the process that evaluated it ended."""
 
 
@@ -16,7 +16,7 @@ def status_of(reason: str | None) -> str:
     """The status that goes with the reason of a failure."""
     if reason is None:
         return "ok"
-    beginnings = {"raised": "raised", "returned": "not finite", "timed out": "timed out"}
+    beginnings = {"raised": "raised", "returned": "not finite", "timed out": "timed out", "must return": "no number"}
     return next((status for start, status in beginnings.items() if reason.startswith(start)), "died")
 
 
@@ -81,9 +81,9 @@ class Evaluations:
     """All evaluations of a search, in the order in which they were asked for.
 
     **Fields:** `x`: the points (n, d); `f`: their values, NaN or an infinity where there is none; `status`: one of
-    "ok", "raised", "not finite", "timed out", "died"; `seconds`: what each took, NaN where that is not known; `part`:
-    which part of the method asked, empty for methods that keep no account; `reason`: why there is no value;
-    `params`: the named parameters, where there are any.
+    "ok", "raised", "not finite", "no number", "timed out", "died"; `seconds`: what each took, NaN where that is not
+    known; `part`: which part of the method asked, empty for methods that keep no account; `reason`: why there is no
+    value; `params`: the named parameters, where there are any.
     """
 
     def __init__(
