@@ -5,10 +5,11 @@ import pytest
 
 import l2e
 from l2e.portfolio.large.asking import PIECE
-from l2e.portfolio.large.axes import Axes, Eigenvectors
+from l2e.portfolio.large.axes import Axes, Eigenvectors, SomeAxes
 from l2e.portfolio.large.descent import Descent
 from l2e.portfolio.large.evolution import SeparableEvolution
 from l2e.portfolio.large.grouping import Grouping
+from l2e.portfolio.large.search import Entry
 from l2e.portfolio.policy import Policy
 from l2e.portfolio.run import Run
 
@@ -247,3 +248,23 @@ def test_rugged_and_smooth_functions_get_the_part_that_suits_them() -> None:
     smooth, rugged = spent(chain), spent(ripples)
     assert smooth["L-BFGS"] > smooth["separable evolution"]
     assert rugged["separable evolution"] > rugged["L-BFGS"]
+
+
+def test_evolution_is_projected_to_go_on_and_descent_to_fade() -> None:
+    everything = np.arange(D)
+    evolution = Entry(SeparableEvolution(everything, np.zeros(D), 1.0, 1), own=[100.0, 90.0, 88.0])
+    descent = Entry(Descent(everything, 4), own=[100.0, 90.0, 88.0])
+    assert evolution.projected(10) < 88 - 0.9 * 10 * 5
+    assert descent.projected(10) == pytest.approx(88 - 2 * (0.2 + 0.04 + 0.008), abs=0.01)
+    assert Entry(Descent(everything, 4)).projected(10) == np.inf
+    assert Entry(Descent(everything, 4), own=[100.0, 90.0, 95.0]).projected(10) == 95
+
+
+def test_some_axes_tell_whether_the_function_is_one_of_a_separable_one() -> None:
+    def additive(function):
+        run, unit = begun(function), SomeAxes(np.arange(D))
+        drive(unit.turn(run), function)
+        return unit.additive
+
+    assert additive(lambda points: np.log1p(bowl(points))) > 0.7
+    assert additive(lambda points: (points.sum(axis=1) - 100) ** 2) < 0.7

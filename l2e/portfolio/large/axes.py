@@ -13,6 +13,9 @@ LOCAL = Effort(grid=0, more=0, zooms=0, steps=6)
 FEW_WAVY = 0.05
 """Where no more than this share of the lines was wavy, further turns are local ones; else every second is."""
 
+SOME = 32
+"""Variables that `SomeAxes` searches in one turn."""
+
 CURVATURES = (1e-9, 1e-5, 1e-3)
 """Second differences are to be this share of the value, in turns: small ones see the function near the point, large
 ones see over its ripples."""
@@ -42,10 +45,33 @@ class Axes:
 
     def turn(self, run: Run) -> Steps:
         lines = Lines(run.best_x, run.best_f, self.members, None, self._step)
-        effort = self._look.effort()
-        reason = yield from lines.search(run, effort)
+        reason = yield from lines.search(run, self._look.effort())
         self._look.saw(lines)
         self._step = np.maximum(lines.step, 1e-9)
+        return reason
+
+
+class SomeAxes:
+    """Searches a few random variables in each turn, for functions of which nothing says that they are separable.
+
+    **Arguments:** `members`: the variables of which they are.
+    """
+
+    name = "some axes"
+
+    def __init__(self, members: np.ndarray):
+        self.members = members
+        self.additive = 0.0
+        """What the moves of the last turn gained in common, as a share of what they gained alone."""
+
+    def cost(self) -> float:
+        return min(SOME, len(self.members)) * Look().cost()
+
+    def turn(self, run: Run) -> Steps:
+        chosen = run.rng.permutation(self.members)[:SOME]
+        lines = Lines(run.best_x, run.best_f, chosen, None, 0.01 * WIDTH)
+        reason = yield from lines.search(run, GLOBAL)
+        self.additive = lines.additive
         return reason
 
 

@@ -12,6 +12,9 @@ from l2e.portfolio.run import HALF, WIDTH, Run, Steps
 LONGEST = WIDTH / 3
 """The largest standard deviation of a coordinate."""
 
+SMOOTHING = 0.8
+"""How much of the averaged value stays from one generation to the next."""
+
 SMALLEST = 1e-10
 """A search whose steps are below this has converged."""
 
@@ -29,7 +32,7 @@ class SeparableEvolution:
         self.members, self.mean, self.sigma, self.generations = members, mean.copy(), sigma, generations
         d, self.population = len(mean), populations * default_population(len(mean))
         self.level = np.inf
-        """The best value of its latest generation."""
+        """The best values of its latest generations, averaged."""
         known = defaults(self.population, d)
         self._weights = known.pull / known.pull.sum()
         self._known = known
@@ -56,7 +59,8 @@ class SeparableEvolution:
         values = yield from run.evaluate_aside(self.mean + self.sigma * steps)
         if not np.isfinite(values).any():
             return None
-        self.level = float(values.min())
+        best = float(values.min())
+        self.level = best if not np.isfinite(self.level) else SMOOTHING * self.level + (1 - SMOOTHING) * best
         self._learn(normals, steps, values)
         if not np.isfinite(self.sigma) or not np.isfinite(self.mean).all():
             return Reason.BROKEN

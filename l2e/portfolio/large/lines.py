@@ -47,6 +47,8 @@ class Lines:
         self.place, self.value = np.zeros(count), np.full(count, f)
         self.step = np.broadcast_to(np.asarray(step, dtype=np.float64), (count,)).copy()
         self.low, self.high = self._ends()
+        self.additive = 1.0
+        """What all moves in common gained, as a share of the sum of what they gained alone."""
         self.wavy = np.zeros(count, bool)
         """Lines on which several minima were seen."""
         self._active = np.ones(count, bool)
@@ -166,7 +168,8 @@ class Lines:
                 row[self.members[chosen]] += self.place[chosen]
             else:
                 row[self.members] += self.place[chosen] @ self.directions[chosen]
-        yield from run.evaluate_aside(np.clip(points, -HALF, HALF))
+        values = yield from run.evaluate_aside(np.clip(points, -HALF, HALF))
+        self.additive = float((self.f - values[-1]) / gains[order].sum())
         return None
 
 

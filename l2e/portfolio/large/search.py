@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from l2e.portfolio.large.axes import Axes, Eigenvectors
+from l2e.portfolio.large.axes import Axes, Eigenvectors, SomeAxes
 from l2e.portfolio.large.descent import Descent
 from l2e.portfolio.large.evolution import SeparableEvolution
 from l2e.portfolio.large.grouping import MOST, Grouping, Structure
@@ -45,6 +45,9 @@ REGROUPED = 1e-6
 OPTIMISM = 10.0
 """The promise of a unit that had no turn yet is taken this many times: one turn tells."""
 
+ADDITIVE = 0.7
+"""Where a few variables, moved in common, gain this share of what they gain alone, all may be searched at once."""
+
 STEADIEST, FADING = 0.98, 0.5
 """Gains are taken to fall from turn to turn by the factor seen, at most the first; by the second if none was seen."""
 
@@ -69,6 +72,8 @@ class Entry:
         last = self.own[-2] - self.own[-1]
         before = self.own[-3] - self.own[-2] if len(self.own) > 2 and math.isfinite(self.own[-3]) else math.inf
         factor = min(max(last / before, 0.0), STEADIEST) if before > 0 and math.isfinite(before) else FADING
+        if isinstance(self.unit, SeparableEvolution):  # its gains come and go
+            last, factor = max(self.own[-min(len(self.own), 3)] - self.own[-1], 0.0) / 2, STEADIEST
         return self.own[-1] - last * factor * (1 - factor**turns) / (1 - factor)
 
 
@@ -108,8 +113,7 @@ class _Large:
         self.entries = racing
         if structured:
             yield from self._find_structure(self.everything)
-            for entry in [e for e in self.entries if isinstance(e.unit, Axes)]:
-                yield from self._play(entry)  # nothing is better where variables are known to be separable
+            yield from self._begin()
         while True:
             if self._hidden():
                 yield from self._find_structure(self._separable)
@@ -160,13 +164,23 @@ class _Large:
         if len(found.separable) > 1 and len(found.separable) != len(self._separable):
             self.entries = [e for e in self.entries if e.unit.members is not self._separable]
             self.entries.append(Entry(Axes(found.separable)))
-        if len(found.rest) > 1:  # the lines still tell if the function is a function of a separable one
-            self.entries.append(Entry(Axes(found.rest)))
+        if len(found.rest) > 1:
+            self.entries.append(Entry(SomeAxes(found.rest)))
         for group in found.groups:
             self.entries.append(Entry(Eigenvectors(group)))
             if run.policy.has("newton"):
                 self.entries.append(Entry(Descent(group, GROUP_GRADIENTS, "L-BFGS of a group")))
         self._separable, self._grouped_at = found.separable, run.best_f
+
+    def _begin(self) -> Nothing:
+        """What is decided at once when the structure is known."""
+        for entry in [e for e in self.entries if isinstance(e.unit, SomeAxes)]:
+            yield from self._play(entry)
+            if isinstance(entry.unit, SomeAxes) and entry.unit.additive > ADDITIVE:  # a function of a separable one?
+                self.entries.append(Entry(Axes(entry.unit.members), entry.rate, self.run.best_f))
+        axes = [e for e in self.entries if isinstance(e.unit, Axes) and e.rate is None]
+        for entry in axes:
+            yield from self._play(entry)  # nothing is better where variables are as good as separable
 
     def _hidden(self) -> bool:
         """Whether groups may have been hidden among the separable variables by rounding."""
