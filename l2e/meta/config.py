@@ -14,6 +14,7 @@ from l2e.meta.estimators.ppo import PPO
 from l2e.meta.gate.settings import GateSpec
 from l2e.meta.guides import GuidanceSettings
 from l2e.meta.objectives import AreaUnderCurve, LogGap, NormalisedImprovement
+from l2e.meta.start import started_from
 from l2e.meta.task_settings import TasksSettings, refuse_gradients
 from l2e.meta.train import TrainingSettings, TrainSpec
 from l2e.portfolio.weights import GATE_KIND
@@ -40,8 +41,9 @@ class TrainConfig:
         tasks = self.tasks.build()
         if isinstance(self.estimator, FullBPTT | TruncatedBPTT) or self.guidance is not None:
             refuse_gradients(tasks)
+        optimizer = self.optimizer.initial(dimension, training.generations, training.seed)
         return TrainSpec(
-            optimizer=self.optimizer.initial(dimension, training.generations, training.seed),
+            optimizer=started_from(optimizer, training.start) if training.start else optimizer,
             tasks=tasks,
             family=self.tasks.described(tasks),
             objective=self.objective,
@@ -53,10 +55,12 @@ class TrainConfig:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The file as plain JSON, for checkpoints and cards; without `family` where older versions had none."""
+        """The file as plain JSON, for checkpoints and cards; without `family` and `start` where older ones had none."""
         tables = plain(self)
         if self.tasks.family is None:
             del tables["tasks"]["family"]
+        if not self.training.start:
+            del tables["training"]["start"]
         return tables
 
 

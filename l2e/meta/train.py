@@ -336,7 +336,8 @@ class TrainingSettings:
     """The table [training] of a training file; the keys are those of `TrainSpec`, and the seed of the training.
 
     `rule`: Adam, or plain steps along the negative gradient as the paper writes them ("sgd"); `schedule`: whether the
-    learning rate stays or falls to zero along a cosine.
+    learning rate stays or falls to zero along a cosine; `start`: a trained model whose weights this training begins
+    with, see `l2e.meta.start`.
     """
 
     steps: settings.Count = 1000
@@ -347,6 +348,7 @@ class TrainingSettings:
     rule: Literal["adam", "sgd"] = "adam"
     clip: settings.Positive = 1.0
     seed: settings.Index = 0
+    start: str = ""
     validate_every: settings.Count = 25
     validation_batch: settings.Count = 4
     validation_seed: settings.Index = 1
@@ -359,7 +361,7 @@ class TrainingSettings:
         rate = self.learning_rate if self.schedule == "constant" else _cosine(self.learning_rate, self.steps)
         transform = None if self.rule == "adam" else _plain_steps(rate)
         given = dataclasses.asdict(self) | {"learning_rate": rate, "transform": transform}
-        return {name: value for name, value in given.items() if name not in ("schedule", "seed", "rule")}
+        return {name: value for name, value in given.items() if name not in ("schedule", "seed", "start", "rule")}
 
 
 @functools.cache
