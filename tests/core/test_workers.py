@@ -143,7 +143,7 @@ def ordered(*orders: int) -> np.ndarray:
 
 def test_processes_survive_crashes_exits_hangs_and_errors_and_leave_nothing_behind(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("L2E_TEST_PIDS", str(tmp_path / "pids"))
-    crew = Processes(by_order, 2, timeout=0.5)
+    crew = Processes(by_order, 2, timeout=5.0)
     evaluate = Evaluator(by_order, BOX, 99, crew=crew)
     with pytest.warns(RuntimeWarning, match="such points rank last"):
         values = evaluate(ordered(0, 1, 2, 3, 4, 0))
@@ -153,7 +153,7 @@ def test_processes_survive_crashes_exits_hangs_and_errors_and_leave_nothing_behi
     reasons = [failure.reason for failure in evaluate.failures]
     assert reasons[0] == "ended its process: signal 11, SIGSEGV"
     assert reasons[1] == "ended its process: exit code 7"
-    assert reasons[2].startswith("timed out: its process was ended after 0.5")
+    assert reasons[2].startswith("timed out: its process was ended after")
     assert reasons[3] == "raised ValueError('as ordered')"
     assert "raise ValueError" in evaluate.failures[3].where
     assert list(evaluate.meter.record.evaluations().status) == ["ok", "died", "died", "timed out", "raised", "ok"]
@@ -210,9 +210,9 @@ def test_an_executor_that_hangs_is_given_up_and_its_place_is_not_used() -> None:
         return float(x[0])
 
     with ThreadPoolExecutor(2) as executor:
-        crew = Futures(executor, hang, 2, timeout=0.1)
+        crew = Futures(executor, hang, 2, timeout=3.0)
         evaluate = Evaluator(hang, BOX, 9, crew=crew)
-        with pytest.warns(RuntimeWarning, match=r"timed out: no answer within 0\.1 s"):
+        with pytest.warns(RuntimeWarning, match=r"timed out: no answer within 3 s"):
             assert evaluate(np.asarray([[1.0, 0, 0]])).tolist() == [math.inf]
         assert crew.free == 1
         assert evaluate(np.asarray([[-1.0, 0, 0], [-2.0, 0, 0]])).tolist() == [-1, -2]
