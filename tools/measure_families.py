@@ -2,6 +2,7 @@
 
     python tools/measure_families.py run truss --learn runs/families --out results/families
     python tools/measure_families.py table --out results/families
+    python tools/measure_families.py picture docs/results/families.png --out results/families
 
 Forty members (seeds 0 to 39) are learned from, twenty others (from seed 1000) are searched once with each method told
 5, 10, 20 and 50 evaluations per dimension. Runs that are already recorded are not repeated. `table` prints the regret
@@ -236,10 +237,50 @@ def table(out: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
+SHOWN = {"default": "without a model", "archives": "from journals alone", "model": "learned from functions"}
+"""Methods in the picture, and their names there."""
+
+
+def picture(out: Path, path: Path) -> None:
+    """Regret over the told budget with and without a model, family by family, with paired standard errors."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = [name for name in FAMILIES if (out / f"{name}.jsonl").exists()]
+    columns = min(len(names), 4)
+    rows = -(-len(names) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(2.6 * columns, 2.4 * rows), squeeze=False, layout="constrained")
+    for ax in axes.flat[len(names) :]:
+        ax.set_visible(False)
+    for ax, name in zip(axes.flat, names, strict=False):
+        found = regrets(read(out / f"{name}.jsonl"))
+        for (method, label), colour in zip(SHOWN.items(), ("0.55", "#d98c2b", "#1f5fa8"), strict=True):
+            told = [budget for budget in BUDGETS if (method, budget) in found]
+            means = [np.exp(np.mean(list(found[method, budget].values()))) for budget in told]
+            ax.loglog(told, means, color=colour, label=label, marker="o", markersize=3, linewidth=1.6)
+            errors = [(compared(found, method, budget) or (0.0, 0.0))[1] for budget in told]
+            low = [mean * np.exp(-error) for mean, error in zip(means, errors, strict=True)]
+            high = [mean * np.exp(error) for mean, error in zip(means, errors, strict=True)]
+            if method != "default":
+                ax.fill_between(told, low, high, color=colour, alpha=0.2, linewidth=0)
+        ax.set_title(f"{name}, {FAMILIES[name](0).dimension}-D", fontsize=9)
+        ax.set_xticks(BUDGETS, [str(budget) for budget in BUDGETS])
+        ax.minorticks_off()
+        ax.tick_params(labelsize=8)
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.supxlabel("evaluations per dimension", fontsize=9)
+    figure.supylabel("regret (a random point is 1)", fontsize=9)
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False, fontsize=9)
+    figure.savefig(path, dpi=150)
+
+
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("what", choices=["run", "table", "picture"])
     parser.add_argument("families", nargs="*", default=[])
     parser.add_argument("--learn", type=Path, default=Path("runs/families"), help="folder for journals of learning")
     parser.add_argument("--out", type=Path, default=Path("results/families"))
@@ -249,6 +290,9 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.what == "table":
         print(table(chosen.out))
+        return
+    if chosen.what == "picture":
+        picture(chosen.out, Path(chosen.families[0]))
         return
     first = DEVELOPED if chosen.development else FIRST_TESTED
     for name in chosen.families or FAMILIES:

@@ -33,8 +33,8 @@ Outcomes: TypeAlias = dict[tuple[str, float], dict[int, float]]
 """The best values that left-out members reached, by what followed the seeds ("plain" is the default) and budget."""
 
 PICK_AT = 20
-"""It is decided what follows the seeds at the least budget and at that nearest to so many evaluations per dimension,
-together."""
+"""What follows the seeds is decided at the budget nearest to so many evaluations per dimension; for less together with
+the least budget, and for the largest one between the best two, there, too."""
 
 ENOUGH, LEAST_LEFT_OUT = 8, 6
 """Left-out members with which several strategies are compared, else the rule's is judged alone; and with which the
@@ -288,7 +288,8 @@ class _Learning:
         """Leave members out: what follows the seeds, and at which budgets the model is worth its evaluations."""
         rule = plans.entries[0][1].follow
         follows: list[Follow] = [follow for follow in FOLLOWS if follow != "newton" or known.has_metric]
-        budgets, count = self._budgets, self._affordable(self._budgets, len(follows), first)
+        budgets = list(self._budgets)
+        count = self._affordable(budgets, len(follows), first)
         if count < ENOUGH:
             follows = [rule]
             count = self._affordable(budgets, 1, first)
@@ -297,34 +298,44 @@ class _Learning:
             count = self._affordable(budgets, 1, first)
         left_out = np.unique(np.linspace(0, self._m - 1, count).round().astype(int)).tolist()
         outcomes: Outcomes = {}
-        for b in sorted(_picks(budgets)):
+        least, pick, longest = budgets[0], _pick(budgets), budgets[-1]
+        for b in sorted({least, pick}):
             self._leave_out(known, left_out, follows, b, first, outcomes)
-        chosen = self._leader(known, outcomes, follows, rule)
+        middle = self._ranked(known, outcomes, follows, rule, {pick})
+        if longest != pick:
+            self._leave_out(known, left_out, middle[:2], longest, first, outcomes)
+        small = self._ranked(known, outcomes, follows, rule, {least, pick})[0]
+        large = self._ranked(known, outcomes, middle[:2], rule, {pick, longest})[0]
+        chosen: dict[float, Follow] = {
+            b: small if b < pick else large if b >= longest else middle[0] for b in self._budgets
+        }
         for b in budgets:
-            if b not in _picks(budgets):
-                self._leave_out(known, left_out, [chosen], b, first, outcomes)
+            if b not in (least, pick, longest):
+                self._leave_out(known, left_out, [chosen[b]], b, first, outcomes)
         return self._decide(known, outcomes, chosen, plans)
 
-    def _leader(self, known: Knowledge, outcomes: Outcomes, follows: Sequence[Follow], rule: Follow) -> Follow:
-        """What left the least regret on left-out members; what the rule says if nothing was left out."""
+    def _ranked(
+        self, known: Knowledge, outcomes: Outcomes, follows: Sequence[Follow], rule: Follow, at: set[float]
+    ) -> list[Follow]:
+        """By the regret they left on left-out members at some budgets; what the rule says comes first in ties."""
         best = self._best(known, outcomes)
         regrets = {
             follow: [
                 self._regret(known, best, i, value)
-                for (name, _), found in outcomes.items()
+                for (name, budget), found in outcomes.items()
                 for i, value in found.items()
-                if name == follow
+                if name == follow and budget in at
             ]
             for follow in follows
         }
-        if not regrets[follows[0]]:
-            return rule
-        return min(follows, key=lambda follow: (float(np.mean(regrets[follow])), follow != rule))
+        return sorted(follows, key=lambda follow: (float(np.mean(regrets[follow] or [0.0])), follow != rule))
 
     def _affordable(self, budgets: Sequence[float], follows: int, first: int) -> int:
         """How many members can be left out at all these budgets."""
-        sizes, picks = {b: int(b * self._d) for b in budgets}, _picks(budgets)
-        cost = sum(sizes[b] * ((follows if b in picks else 1) + (sizes[b] != first)) for b in budgets)
+        sizes, runs = {b: int(b * self._d) for b in budgets}, dict.fromkeys(budgets, 1)
+        runs[budgets[-1]] = min(follows, 2)
+        runs[budgets[0]] = runs[_pick(budgets)] = follows
+        cost = sum(sizes[b] * (runs[b] + (sizes[b] != first)) for b in budgets)
         return min(self._left // cost, self._m)
 
     def _leave_out(
@@ -365,22 +376,22 @@ class _Learning:
         return float(np.log(max((min(value, known.centre[i]) - best[i]) / room, REGRET_FLOOR)))
 
     def _decide(
-        self, known: Knowledge, outcomes: Outcomes, chosen: Follow, plans: Plans
+        self, known: Knowledge, outcomes: Outcomes, chosen: dict[float, Follow], plans: Plans
     ) -> tuple[Plans, tuple[Judged, ...], np.ndarray]:
         best = self._best(known, outcomes)
         judged = []
         for b in self._budgets:
-            ours, plain = outcomes.get((chosen, b), {}), outcomes.get(("plain", b), {})
+            ours, plain = outcomes.get((chosen[b], b), {}), outcomes.get(("plain", b), {})
             defaults = [self._regret(known, best, i, value) for i, value in plain.items()]
             gains = [self._regret(known, best, i, ours[i]) - own for i, own in zip(plain, defaults, strict=True)]
             judged.append(_judged(b, gains, defaults))
-        entries = tuple((one.per_dimension, _plan(one, judged, chosen, plans)) for one in judged)
+        entries = tuple((one.per_dimension, _plan(one, judged, chosen[one.per_dimension], plans)) for one in judged)
         return Plans(entries, BEYOND * self._budgets[-1]), tuple(judged), best
 
 
-def _picks(budgets: Sequence[float]) -> set[float]:
-    """The budgets at which strategies are compared: the least, and the one nearest to `PICK_AT`."""
-    return {budgets[0], min(budgets, key=lambda b: abs(np.log(b / PICK_AT)))}
+def _pick(budgets: Sequence[float]) -> float:
+    """The budget at which all strategies are compared."""
+    return min(budgets, key=lambda b: abs(np.log(b / PICK_AT)))
 
 
 def _judged(per_dimension: float, gains: list[float], defaults: list[float]) -> Judged:
