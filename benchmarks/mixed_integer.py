@@ -1,6 +1,6 @@
 """The default method on COCO's bbob-mixint beside others that know integers.
 
-    python benchmarks/mixed_integer.py --methods l2e scipy-de pycma catcma tpe --out results/mixed-integer.jsonl
+    python benchmarks/mixed_integer.py --out benchmarks/recorded/mixed-integer.jsonl
 
 Four fifths of the variables have 2, 4, 8 and 16 places, one fifth is continuous. A line of the file is one run: the
 smallest gap to the optimum within the budget. The score is the share of the targets 10^2, 10^1.8, ..., 10^-8 that was

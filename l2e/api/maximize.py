@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from l2e.api.constrain import Returned
 from l2e.api.minimize import minimize
 from l2e.core.problem import AbstractProblem
 
@@ -36,7 +37,7 @@ def maximize(
     try:
         return _turned(
             minimize(
-                _Negative(fun),
+                _Negative(fun, isinstance(options.get("constraints"), Returned)),
                 x0,
                 target=None if target is None else -target,
                 known=None if known is None else (known[0], [None if y is None else -y for y in known[1]]),
@@ -54,12 +55,14 @@ def maximize(
 class _Negative:
     """The negative of a function; it can be sent to another process, and has the function's signature."""
 
-    def __init__(self, fun: Callable[..., Any]):
+    def __init__(self, fun: Callable[..., Any], with_constraints: bool = False):
         functools.update_wrapper(self, fun)
-        self.fun = fun
+        self.fun, self.with_constraints = fun, with_constraints
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         value = self.fun(*args, **kwargs)
+        if self.with_constraints:
+            return -np.asarray(value[0], dtype=np.float64), value[1]
         return [-one for one in value] if isinstance(value, list | tuple) else -value
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
+from l2e.api.constrain import Constrainer
 from l2e.api.progress import Progress
 from l2e.api.result import InterruptedSearch, collect
 from l2e.api.setup import ending_of, known_points, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
+from l2e.core.box import box
 from l2e.core.errors import unknown
 from l2e.core.evaluator import Evaluator
 from l2e.core.failing import on_error_policy
@@ -35,6 +37,7 @@ def minimize(
     *,
     bounds: Any = None,
     integrality: Any = None,
+    constraints: Any = None,
     budget: int | None = None,
     method: "str | AbstractAlgorithm[Any] | AbstractAdapter" = DEFAULT_METHOD,
     rng: Any = None,
@@ -72,6 +75,10 @@ def minimize(
       `l2e.Space` of named parameters: `fun` is then called as `fun(**params)` if it takes these names, else as
       `fun(params)` (a list of dictionaries if `vectorized`), and `result.params` is the best dictionary.
     - `integrality`: which coordinates are whole numbers, one flag for each, as in scipy.
+    - `constraints`: scipy's `NonlinearConstraint` and `LinearConstraint`, functions g with g(x) <= 0, dictionaries as
+      of SLSQP, or a list of these; such functions are taken to be cheap, and their calls are not counted. Or
+      `l2e.Returned(m)`: `fun` returns `(f, c)` with m constraints c <= 0. The result then has `feasible`, `violation`
+      and `multipliers`. For the default method.
     - `budget`: the number of evaluations; never exceeded. Without one the search plans with 10,000, or 1000 per
       dimension if that is more, and ends earlier when it has settled (see `patience`).
     - `method`: a name (`l2e methods` lists them), or an algorithm object.
@@ -152,6 +159,14 @@ def minimize(
     if view is not None:
         bounds, x0, fun, args = view.box, view.start(x0), view.function(fun, args, vectorized), ()
         callback = view.callback(callback)
+    limits = None
+    if constraints is not None and not (isinstance(constraints, list | tuple) and not constraints):
+        limits = Constrainer(constraints, view, view.box if view is not None else box(bounds))
+        if limits.table is not None:
+            if checkpoint is not None or workers is not None:
+                raise ValueError("constraints that are returned go with neither a checkpoint nor workers")
+            fun, args = limits.table.function(WithArguments(fun, args) if args else fun, vectorized), ()
+        bounds = limits.box
     data = known_points(known, None if view is None else view.points)
     setup = prepare(bounds, method, told, x0, rng, population_size, data, size)
     function = WithArguments(fun, args) if args else fun
@@ -168,6 +183,7 @@ def minimize(
         crew=None if workers is None else make_crew(workers, function, seconds("timeout", timeout)),
         ending=ending_of(setup.space.dimension, budget, tol, patience),
         observer=(shown := Progress(progress)),
+        admits=None if limits is None else limits.nearest.admits,
     )
     if data is not None:
         evaluate.know(*data)
@@ -175,6 +191,9 @@ def minimize(
 
     def found(reason: str, message: str) -> "OptimizeResult":
         result = collect(evaluate.meter, setup.method, reason, message, running.search)
+        if limits is not None:
+            account = None if running.search is None else running.search.account
+            result = limits.result(result, None if account is None else account.multipliers)
         return result if view is None else view.result(result)
 
     try:

@@ -14,6 +14,7 @@ from l2e.api import catalog
 from l2e.api.catalog import Searcher
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.box import Box, box
+from l2e.core.constraints import ConstrainedBox
 from l2e.core.ending import Ending
 from l2e.core.evaluator import Evaluator
 from l2e.core.fingerprint import fingerprint
@@ -111,7 +112,7 @@ def prepare(
     workers: int = 1,
 ) -> Setup:
     """Check everything a search is told; errors say what was given and what is allowed."""
-    space = bounds if isinstance(bounds, MixedBox) else box(bounds)
+    space = bounds if isinstance(bounds, MixedBox | ConstrainedBox) else box(bounds)
     evaluations = default_budget(space.dimension) if budget is None else whole_number("budget", budget)
     size = None if population_size is None else whole_number("population_size", population_size)
     name, searcher = _searcher(method, space.dimension, evaluations, size, workers)
@@ -119,6 +120,8 @@ def prepare(
     if known is not None:
         check_inside("known point", known.points, space)
     if not isinstance(searcher, AbstractProgram):
+        if isinstance(space, ConstrainedBox):
+            raise ValueError(f"constraints are for the default method; {name!r} has none")
         if start is not None and start.ndim == 2:
             raise ValueError(f"several x0 are for the default method; {name!r} begins at one")
         if start is None and known is not None:

@@ -14,7 +14,7 @@ from l2e.core.box import Box
 from l2e.core.ending import Ending
 from l2e.core.failing import SameErrors, on_error_policy
 from l2e.core.journal import DEADLY, Evaluation, Journal, Segment
-from l2e.core.meter import Failure, History, Meter
+from l2e.core.meter import Admits, Failure, History, Meter
 from l2e.core.stops import (
     BudgetExhausted,
     ObjectiveError,
@@ -58,6 +58,7 @@ class Evaluator:
     - `crew`: evaluates the points of a batch at once, in other processes; they are counted in the order of the batch.
     - `ending`: says when the search has settled.
     - `observer`: called after each evaluation, with this object.
+    - `admits`: whether a point may be the best one.
     """
 
     part = ""
@@ -78,9 +79,11 @@ class Evaluator:
         crew: AbstractCrew | None = None,
         ending: Ending | None = None,
         observer: "Callable[[Evaluator], None] | None" = None,
+        admits: Admits | None = None,
     ):
+        self._admits = admits
         self._on_error = on_error_policy(on_error)
-        self.meter = Meter(space, budget, self._on_error.penalize)
+        self.meter = Meter(space, budget, self._on_error.penalize, admits)
         self.target = target
         self.stop: StopSearch | None = None
         self._function = function
@@ -190,7 +193,7 @@ class Evaluator:
 
     def start_over(self, evaluations: Iterable[Evaluation]) -> None:
         """Forget the count, then count evaluations of earlier searches, which are not asked for again."""
-        self.meter = Meter(self.space, self.budget, self._on_error.penalize)
+        self.meter = Meter(self.space, self.budget, self._on_error.penalize, self._admits)
         if self._known is not None:
             self.meter.know(*self._known)
         self._recorded, self._asked = {}, 0

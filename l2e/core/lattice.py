@@ -6,6 +6,7 @@ import math
 import numpy as np
 
 from l2e.core.box import Box
+from l2e.core.constraints import ConstrainedBox
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,6 +109,8 @@ class MixedBox(Box):
 
 def kinds(space: Box) -> list[object] | None:
     """What tells two mixed boxes with the same bounds apart, as plain JSON; None for a plain box."""
+    if isinstance(space, ConstrainedBox):
+        return ["constrained", len(space.constraints.equal), kinds(space.inner)]
     if not isinstance(space, MixedBox):
         return None
     steps = [[i, one.low, one.step, one.count, one.log] for i, one in sorted(space.steps.items())]

@@ -1,7 +1,8 @@
 """The one meter: it counts evaluations and keeps the best point, every improvement and every failure."""
 
 import warnings
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -12,6 +13,10 @@ from l2e.core.stops import ObjectiveError
 MAX_RECORDED_FAILURES = 1000
 LONGEST_REASON = 300
 """Characters of a failure's text that are kept."""
+
+
+Admits: TypeAlias = Callable[[np.ndarray, float], bool]
+"""Whether a point with this value is allowed."""
 
 
 class Failure(NamedTuple):
@@ -41,11 +46,13 @@ class Meter:
     A failed evaluation (an exception, NaN, an infinity, a time-out) counts, and its value is `+inf`, which ranks last.
 
     **Arguments:** `space`: the box; `budget`: how many evaluations there are, or None for no limit; `penalize`:
-    True records failures, False ends the search with `ObjectiveError` at the first.
+    True records failures, False ends the search with `ObjectiveError` at the first; `admits`: whether a point may be
+    the best one, all if not given.
     """
 
-    def __init__(self, space: Box, budget: int | None, penalize: bool = True):
+    def __init__(self, space: Box, budget: int | None, penalize: bool = True, admits: Admits | None = None):
         self.space = space
+        self._admits = admits or _all
         self.budget = budget
         self.used = 0
         self.batches = 0
@@ -66,10 +73,11 @@ class Meter:
 
     def know(self, points: np.ndarray, values: np.ndarray) -> None:
         """Take in evaluations that were made elsewhere: they cost nothing, and the best of them is the one to beat."""
+        before = self.best_f
         for point, value in zip(points, values.tolist(), strict=True):
-            if value < self.best_f:
+            if value < self.best_f and self._admits(point, value):
                 self.best_x, self.best_f = point.copy(), value
-        if np.isfinite(self.best_f):
+        if self.best_f < before:
             self._improved_at.append(self.used)
             self._improved_to.append(self.best_f)
 
@@ -93,7 +101,7 @@ class Meter:
         self.used += 1
         if reason is None and np.isfinite(value):
             self.record.add(point[None], value, seconds)
-            if value < self.best_f:
+            if value < self.best_f and self._admits(point, float(value)):
                 self.best_f, self.best_x = float(value), point.copy()
                 self._improved_at.append(self.used)
                 self._improved_to.append(float(value))
@@ -135,3 +143,7 @@ class Meter:
 
 def _short(reason: str) -> str:
     return reason if len(reason) <= LONGEST_REASON else reason[: LONGEST_REASON - 3] + "..."
+
+
+def _all(point: np.ndarray, value: float) -> bool:
+    return True

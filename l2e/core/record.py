@@ -110,7 +110,8 @@ class Evaluations:
         self, vector: Callable[[np.ndarray], np.ndarray], params: Callable[[np.ndarray], dict[str, Any]]
     ) -> "Evaluations":
         """The same record in a user's terms: vectors of all coordinates, and named parameters."""
-        x = np.asarray([vector(point) for point in self.x]).reshape(len(self), -1)
+        points = [vector(point) for point in self.x]
+        x = np.asarray(points) if points else np.empty((0, self.x.shape[1]))
         named = [params(point) for point in self.x]
         return Evaluations(x, self.f, self.status, self.seconds, self.part, self.reason, named)
 

@@ -40,6 +40,8 @@ class Account:
     """Words for what it saw of the function."""
     spans: list[Span] = dataclasses.field(default_factory=list)
     """Who had which evaluations, in order."""
+    multipliers: np.ndarray | None = None
+    """Of the constraints at the best point, where the method knows them."""
     known: list[Known] = dataclasses.field(default_factory=list)
     """What the method is told without having asked; it may be told more at any time."""
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 
 from l2e.core.box import Box
+from l2e.core.constraints import ConstrainedBox
 from l2e.core.lattice import MixedBox
 from l2e.core.program import AbstractProgram
 from l2e.core.search import Account, Assessment
 from l2e.portfolio.confidence import assess
+from l2e.portfolio.constrained.grid import ConstrainedMixedRun, search_constrained_grid
+from l2e.portfolio.constrained.run import Constrained, ConstrainedRun
+from l2e.portfolio.constrained.search import search_constrained
 from l2e.portfolio.gate import Gate, GateWeights, checked
 from l2e.portfolio.large.search import LargeSearch
 from l2e.portfolio.mixed.grid import Grid
@@ -51,6 +55,8 @@ class Portfolio(AbstractProgram):
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account
     ) -> Generator[np.ndarray, np.ndarray, None]:
         rng = np.random.default_rng(seed)
+        if isinstance(space, ConstrainedBox):
+            return (yield from self._constrained(space, rng, budget, start, account))
         first = None if start is None else to_cube(start, space)
         if isinstance(space, MixedBox):
             mixed = MixedRun(Grid(space), budget, rng, self.policy, account)
@@ -59,8 +65,20 @@ class Portfolio(AbstractProgram):
         router = LargeSearch() if space.dimension > LARGE_ABOVE else Router(self.gate_for(space.dimension, budget))
         yield from drive(run, router.search(run, first), space)
 
+    def _constrained(
+        self, space: ConstrainedBox, rng: np.random.Generator, budget: int, start: np.ndarray | None, account: Account
+    ) -> Generator[np.ndarray, np.ndarray, None]:
+        first = None if start is None else to_cube(start, space)
+        inner = space.inner
+        state = Constrained(space.constraints, lambda points: from_cube(points, inner), space.dimension)
+        if isinstance(inner, MixedBox):
+            mixed = ConstrainedMixedRun(state, Grid(inner), budget, rng, self.policy, account)
+            return (yield from drive(mixed, search_constrained_grid(mixed, first), inner))
+        run = ConstrainedRun(state, space.dimension, budget, rng, self.policy, account)
+        yield from drive(run, search_constrained(run, first), inner)
+
     def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment | None:
-        if isinstance(space, MixedBox):  # the shares were measured on continuous landscapes
+        if isinstance(space, MixedBox | ConstrainedBox):  # the shares were measured on continuous landscapes
             return None
         return assess(space.dimension, budget, values, account.notes)
 
@@ -73,8 +91,6 @@ class Portfolio(AbstractProgram):
 
 def drive(run: Run, search: Steps | Nothing, space: Box) -> Generator[np.ndarray, np.ndarray, None]:
     """Have the points of a search in the working cube evaluated on the box; a search that fails is replaced."""
-    lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
-    width = upper - lower
     values: Any = None
     taken = 0
     while True:
@@ -90,9 +106,15 @@ def drive(run: Run, search: Steps | Nothing, space: Box) -> Generator[np.ndarray
                 run.fail("router", error)
                 search = _samples(run)
                 points = next(search)
-            inside = np.clip(lower + (points + HALF) / WIDTH * width, lower, upper)
-            inside = space.snap(inside) if isinstance(space, MixedBox) else inside
+            inside = from_cube(points, space)
         values = yield inside
+
+
+def from_cube(points: np.ndarray, space: Box) -> np.ndarray:
+    """Points of the working cube in the box."""
+    lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
+    inside = np.clip(lower + (points + HALF) / WIDTH * (upper - lower), lower, upper)
+    return space.snap(inside) if isinstance(space, MixedBox) else inside
 
 
 def to_cube(point: np.ndarray, space: Box) -> np.ndarray:

@@ -103,11 +103,15 @@ class Run:
     def _ask(self, batch: np.ndarray) -> Batches:
         values = tamed((yield batch))
         self.used += len(batch)
+        self._seen(batch, values)
+        return values
+
+    def _seen(self, batch: np.ndarray, values: np.ndarray) -> None:
+        """Keep the best point, and bring the trace up to date."""
         first = int(np.argmin(values)) if len(values) else 0
         if len(values) and values[first] < self.best_f:
             self.best_f, self.best_x = float(values[first]), batch[first].copy()
         self._write(Reason.BUDGET if self.used >= self.budget else Reason.RUNNING)
-        return values
 
     def remember(self, points: np.ndarray, values: np.ndarray) -> None:
         """Keep evaluations for models."""

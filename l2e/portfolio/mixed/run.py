@@ -36,9 +36,14 @@ class MixedRun(Run):
         """Whether every point there is was evaluated."""
         return self.distinct >= self.grid.size
 
+    @staticmethod
+    def key(point: np.ndarray) -> bytes:
+        """What makes two points the same."""
+        return (point + 0.0).tobytes()  # -0.0 is 0.0
+
     def is_known(self, points: np.ndarray) -> np.ndarray:
         """Which of these snapped points were evaluated."""
-        return np.asarray([_key(point) in self._known for point in points], dtype=bool)
+        return np.asarray([self.key(point) in self._known for point in points], dtype=bool)
 
     def evaluate(self, points: np.ndarray) -> Batches:
         batch = self.grid.snap(mirror(np.atleast_2d(points)))
@@ -65,23 +70,19 @@ class MixedRun(Run):
 
     def _note(self, points: np.ndarray, values: np.ndarray) -> None:
         for point, value in zip(points, values.tolist(), strict=True):
-            self._known[_key(point)] = value
+            self._known[self.key(point)] = value
 
     def _new(self, batch: np.ndarray) -> np.ndarray:
         """Rows that have to be evaluated: the first of each point that was not yet."""
         rows: dict[bytes, int] = {}
         for row, point in enumerate(batch):
-            key = _key(point)
+            key = self.key(point)
             if key not in self._known:
                 rows.setdefault(key, row)
         return np.asarray(list(rows.values()), dtype=int)
 
     def _look_up(self, batch: np.ndarray) -> np.ndarray:
-        return np.asarray([self._known[_key(point)] for point in batch])
-
-
-def _key(point: np.ndarray) -> bytes:
-    return (point + 0.0).tobytes()  # -0.0 is 0.0
+        return np.asarray([self._known[self.key(point)] for point in batch])
 
 
 class Slice:

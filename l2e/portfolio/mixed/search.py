@@ -44,7 +44,7 @@ def search_grid(run: MixedRun, start: np.ndarray | None = None) -> Nothing:
         except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
             run.fail("evolution", error)
         if run.used == before:
-            yield from run.spend("sampling", _sample(run), lambda values: Reason.DONE)
+            yield from run.spend("sampling", sample_new(run), lambda values: Reason.DONE)
         turn += 1
 
 
@@ -76,7 +76,7 @@ def _strategy(run: MixedRun, turn: int) -> MixedEvolution:
     return MixedEvolution(run.grid, point, sigma, surrogate, local=not fresh)
 
 
-def _sample(run: MixedRun) -> Nothing:
+def sample_new(run: MixedRun) -> Nothing:
     """Points drawn at random, until one is new."""
     while not run.exhausted:
         points = run.grid.random(run.rng, max(4, run.dimension))

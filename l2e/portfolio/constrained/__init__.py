@@ -1,0 +1,1 @@
+"""What the default method does with constraints."""
