@@ -8,8 +8,10 @@ from l2e.portfolio.large.asking import PIECE
 from l2e.portfolio.large.axes import Axes, Eigenvectors, SomeAxes
 from l2e.portfolio.large.descent import Descent
 from l2e.portfolio.large.evolution import SeparableEvolution
+from l2e.portfolio.large.graph import Graph, bandwidth_order
 from l2e.portfolio.large.grouping import Grouping
 from l2e.portfolio.large.search import Entry
+from l2e.portfolio.large.windows import Windows
 from l2e.portfolio.policy import Policy
 from l2e.portfolio.run import Run
 
@@ -250,14 +252,22 @@ def test_rugged_and_smooth_functions_get_the_part_that_suits_them() -> None:
     assert rugged["separable evolution"] > rugged["L-BFGS"]
 
 
-def test_evolution_is_projected_to_go_on_and_descent_to_fade() -> None:
+def test_where_a_search_would_be_is_projected_from_its_gains() -> None:
     everything = np.arange(D)
-    evolution = Entry(SeparableEvolution(everything, np.zeros(D), 1.0, 1), own=[100.0, 90.0, 88.0])
-    descent = Entry(Descent(everything, 4), own=[100.0, 90.0, 88.0])
-    assert evolution.projected(10) < 88 - 0.9 * 10 * 5
-    assert descent.projected(10) == pytest.approx(88 - 2 * (0.2 + 0.04 + 0.008), abs=0.01)
-    assert Entry(Descent(everything, 4)).projected(10) == np.inf
-    assert Entry(Descent(everything, 4), own=[100.0, 90.0, 95.0]).projected(10) == 95
+
+    def evolution(own):
+        return Entry(SeparableEvolution(everything, np.zeros(D), 1.0, 1), own=own).projected(10)
+
+    def descent(own):
+        return Entry(Descent(everything, 4), own=own).projected(10)
+
+    assert descent([]) == evolution([]) == np.inf
+    assert descent([100.0]) == evolution([100.0]) == 100
+    assert descent([100.0, 90.0, 88.0]) == pytest.approx(88 - 2 * (0.2 + 0.04 + 0.008), abs=0.01)
+    assert descent([100.0, 90.0, 95.0]) == 95
+    assert evolution([100.0, 90.0]) == pytest.approx(90 - 10 * 0.85 / 0.15)  # too early to say that it fades
+    steps = 0.85 + 0.85**2 + 0.85**3 + 0.85**4 + 0.85**5
+    assert evolution([100.0, 95.0, 90.0, 86.0, 85.0]) == pytest.approx(85 - 5 * steps)
 
 
 def test_some_axes_tell_whether_the_function_is_one_of_a_separable_one() -> None:
@@ -268,3 +278,46 @@ def test_some_axes_tell_whether_the_function_is_one_of_a_separable_one() -> None
 
     assert additive(lambda points: np.log1p(bowl(points))) > 0.7
     assert additive(lambda points: (points.sum(axis=1) - 100) ** 2) < 0.7
+
+
+def shuffled_chain(points):
+    order = np.random.default_rng(5).permutation(points.shape[1])
+    return chain((points + 2)[:, order])
+
+
+def test_the_graph_of_a_chain_is_found() -> None:
+    run, order = begun(shuffled_chain), np.random.default_rng(5).permutation(D)
+    _, edges = drive(Graph(Grouping(run.best_x, np.arange(D))).edges(run, 60 * D), shuffled_chain)
+    assert {frozenset(edge) for edge in edges.tolist()} == {
+        frozenset(pair) for pair in zip(order[:-1].tolist(), order[1:].tolist(), strict=True)
+    }
+    assert run.used < 25 * D
+    places = np.argsort(bandwidth_order(D, edges))
+    assert np.abs(places[edges[:, 0]] - places[edges[:, 1]]).max() == 1
+
+
+def test_a_graph_that_is_not_sparse_is_none() -> None:
+    def all_with_all(points):
+        return points.sum(axis=1) ** 4
+
+    run = begun(all_with_all)
+    assert drive(Graph(Grouping(np.full(D, 0.3), np.arange(D))).edges(run, 60 * D), all_with_all)[1] is None
+
+
+def test_windows_descend_a_chain_at_the_cost_of_its_edges() -> None:
+    run = begun(shuffled_chain)
+    order = np.random.default_rng(5).permutation(D)
+    edges = np.stack([np.arange(D - 1), np.arange(1, D)], axis=1)
+    unit, before, cost = Windows(order, edges), run.best_f, 0.0
+    for _ in range(6):
+        cost += unit.cost()
+        drive(unit.turn(run), shuffled_chain)
+    assert run.best_f < 0.05 * before
+    assert run.used < 1.2 * cost
+
+
+def test_sparse_functions_get_windows_when_there_is_enough_to_spend() -> None:
+    bounds = [(-5, 5)] * 160
+    result = l2e.minimize(shuffled_chain, bounds=bounds, budget=260 * 160, rng=0, vectorized=True)
+    assert {"graph", "windows"} <= {span.part for span in result.trace}
+    assert "159 edges" in {span.reason for span in result.trace}

@@ -4,7 +4,8 @@ import numpy as np
 
 from l2e.portfolio.large.asking import ask, copies
 from l2e.portfolio.large.lines import Effort, Lines
-from l2e.portfolio.run import HALF, WIDTH, Batches, Run, Steps
+from l2e.portfolio.large.steps import STEPS, fitting
+from l2e.portfolio.run import WIDTH, Batches, Run, Steps
 
 GLOBAL = Effort(grid=12, more=24, zooms=3, steps=5)
 LOCAL = Effort(grid=0, more=0, zooms=0, steps=6)
@@ -19,9 +20,6 @@ SOME = 32
 CURVATURES = (1e-9, 1e-5, 1e-3)
 """Second differences are to be this share of the value, in turns: small ones see the function near the point, large
 ones see over its ripples."""
-
-STEPS = (1e-7, 1.0)
-"""The range of the steps of second differences."""
 
 FIRST_STEP = 1e-3 * WIDTH
 """Of second differences before anything is known."""
@@ -110,7 +108,7 @@ class Eigenvectors:
         """Second differences along the present directions, which become their eigenvectors."""
         x, f = run.best_x.copy(), run.best_f
         both = yield from self._beside(run, x)
-        self._step = _fitting(self._step, both[0] + both[1] - 2 * f, share * abs(f))
+        self._step = fitting(self._step, both[0] + both[1] - 2 * f, share * abs(f))
         ahead, behind = yield from self._beside(run, x)
         first, second = np.triu_indices(len(self.members), 1)
         corners = yield from self._corners(run, x, first, second)
@@ -173,11 +171,3 @@ class Look:
         if self._global:
             self._wavy = bool(lines.wavy.mean() > FEW_WAVY)
         self._global = self._wavy and not self._global
-
-
-def _fitting(step: np.ndarray, differences: np.ndarray, wanted: float) -> np.ndarray:
-    """Steps with which second differences are as large as wanted, if the function is a parabola."""
-    with np.errstate(all="ignore"):
-        factor = np.sqrt(wanted / np.abs(differences))
-    factor = np.where(np.isfinite(factor), np.clip(factor, 1e-4, 1e3), 10.0)
-    return np.clip(step * factor, STEPS[0], min(STEPS[1], HALF))

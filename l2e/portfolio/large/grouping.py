@@ -8,6 +8,7 @@ are first tested against all others in one batch, and subsets of one level are t
 
 import dataclasses
 from collections.abc import Generator
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,9 @@ PAIRS = 16
 
 SPARSE = 4
 """A variable that interacts with no more than this many others is one of a sparse graph."""
+
+TRIED = 3
+"""After so many variables of a sparse graph no more groups are looked for."""
 
 MOST = 15
 """Evaluations per dimension that may be spent on groups."""
@@ -69,7 +73,7 @@ class Grouping:
             return Structure(self.members, (), np.empty(0, int))
         if (yield from self._is_dense(run, np.asarray(left), alone)):
             return Structure(separable, *_as_group(np.asarray(left)))
-        groups, rest, covered = [], [], set()
+        groups, rest, covered, in_graph = [], [], set(), 0
         while left and run.used < limit:
             start = next((i for i in left if i not in covered), None)
             if start is None:
@@ -88,6 +92,9 @@ class Grouping:
                 groups.append(np.asarray(sorted(group)))
             else:
                 rest.extend(group)
+            in_graph += open_ended and len(row) <= SPARSE
+            if in_graph >= TRIED:
+                break
         rest.extend(i for i in left if i not in covered)
         return Structure(separable, tuple(groups), np.unique(np.asarray(rest, dtype=int)))
 
@@ -98,7 +105,7 @@ class Grouping:
         self._f, whole = yield from run.evaluate_aside(np.stack([self.x, everything]))
         alone = yield from self._with(run, self.x, self.moved, count)
         without = yield from self._with(run, everything, self.x, count)
-        return self._differs(alone - self._f, whole - without, (self._f, alone, whole, without)), alone
+        return self.differs(alone - self._f, whole - without, (self._f, alone, whole, without)), alone
 
     def _with(self, run: Run, base: np.ndarray, places: np.ndarray, count: int) -> Batches:
         """Values of a point with one member at a time at its other place."""
@@ -110,7 +117,8 @@ class Grouping:
 
         return (yield from ask(run, count, build))
 
-    def _differs(self, one: np.ndarray, other: np.ndarray, values: tuple) -> np.ndarray:
+    def differs(self, one: np.ndarray, other: np.ndarray, values: tuple[Any, ...]) -> np.ndarray:
+        """Where two differences of values differ by more than rounding."""
         sizes = sum(np.abs(value) for value in values)
         return np.abs(one - other) > self._threshold * sizes
 
@@ -126,7 +134,7 @@ class Grouping:
             return rows
 
         both = yield from ask(run, PAIRS, build)
-        interact = self._differs(f_first - self._f, both - f_second, (self._f, f_first, f_second, both))
+        interact = self.differs(f_first - self._f, both - f_second, (self._f, f_first, f_second, both))
         return bool(np.mean(interact[first != second]) > DENSE) if (first != second).any() else False
 
     def _tested(
@@ -147,7 +155,7 @@ class Grouping:
         values = yield from ask(run, 2 * len(sets), build)
         without, having = values[0::2], values[1::2]
         sums = (self._f, alone, without, having)
-        return list(self._differs(alone - self._f, having - without, sums))
+        return list(self.differs(alone - self._f, having - without, sums))
 
     def _row(self, run: Run, group: list[int], others: list[int]) -> Generator[np.ndarray, np.ndarray, list[int]]:
         """The variables that interact with a group, by bisection, all sets of a level at once."""

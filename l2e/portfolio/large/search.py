@@ -14,8 +14,10 @@ import numpy as np
 from l2e.portfolio.large.axes import Axes, Eigenvectors, SomeAxes
 from l2e.portfolio.large.descent import Descent
 from l2e.portfolio.large.evolution import SeparableEvolution
-from l2e.portfolio.large.grouping import MOST, Grouping, Structure
+from l2e.portfolio.large.graph import Graph, bandwidth_order
+from l2e.portfolio.large.grouping import LARGEST, MOST, Grouping, Structure
 from l2e.portfolio.large.unit import Unit
+from l2e.portfolio.large.windows import Windows
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH, Run, Steps
 from l2e.portfolio.searches import Nothing
@@ -48,8 +50,15 @@ OPTIMISM = 10.0
 ADDITIVE = 0.7
 """Where a few variables, moved in common, gain this share of what they gain alone, all may be searched at once."""
 
-STEADIEST, FADING = 0.98, 0.5
-"""Gains are taken to fall from turn to turn by the factor seen, at most the first; by the second if none was seen."""
+GRAPH_FROM, GRAPH_MOST = 200, 60
+"""Evaluations per dimension that must be left for a look at a sparse graph, and that it may take."""
+
+STEADIEST, PATIENCE, FADING = 0.98, 0.85, 0.5
+"""Gains are taken to fall from turn to turn by the factor seen, at most the first and for evolution at least the
+second; by the third if none was seen."""
+
+BEHIND = 0.4
+"""Share of all evaluations up to which evolution goes on without having the best value."""
 
 AT_RANDOM = 0.03
 """Share of the turns that go to any unit."""
@@ -57,24 +66,37 @@ AT_RANDOM = 0.03
 
 @dataclasses.dataclass
 class Entry:
-    """A unit, what its last turn gained per evaluation (None before the first), the value after it, and how far it had
-    come by itself after each turn."""
+    """A unit, what its last turn gained per evaluation (None before the first), the value after it, how far it had
+    come by itself after each turn, and what it has spent."""
 
     unit: Unit
     rate: float | None = None
     value: float = math.inf
     own: list[float] = dataclasses.field(default_factory=list)
+    spent: int = 0
 
     def projected(self, turns: float) -> float:
-        """Where it would be after more turns, if gains go on to change by the same factor from turn to turn."""
-        if len(self.own) < 2 or not math.isfinite(self.own[-2]):
-            return self.own[-1] if self.own else math.inf
-        last = self.own[-2] - self.own[-1]
-        before = self.own[-3] - self.own[-2] if len(self.own) > 2 and math.isfinite(self.own[-3]) else math.inf
-        factor = min(max(last / before, 0.0), STEADIEST) if before > 0 and math.isfinite(before) else FADING
-        if isinstance(self.unit, SeparableEvolution):  # its gains come and go
-            last, factor = max(self.own[-min(len(self.own), 3)] - self.own[-1], 0.0) / 2, STEADIEST
-        return self.own[-1] - last * factor * (1 - factor**turns) / (1 - factor)
+        """Where it would be after more turns, if gains go on to change by the same factor as they did.
+
+        The gains of evolution come and go, so those of two turns are taken together, and it is not expected to fade
+        soon.
+        """
+        if not self.own:
+            return math.inf
+        patient = isinstance(self.unit, SeparableEvolution)
+        span, least = (2, PATIENCE) if patient else (1, 0.0)
+        last, before = self._gain(0, span), self._gain(span, span)
+        if patient and before is None:
+            return self.own[-1] - (self._gain(0, 1) or 0.0) * PATIENCE / (1 - PATIENCE)
+        factor = FADING if last is None or not before or before < 0 else min(max(last / before, least), STEADIEST)
+        return self.own[-1] - (last or 0.0) * factor * (1 - factor ** (turns / span)) / (1 - factor)
+
+    def _gain(self, since: int, span: int) -> float | None:
+        """What so many turns gained, some turns ago; None if that is not known."""
+        if len(self.own) <= since + span:
+            return None
+        gain = self.own[-1 - since - span] - self.own[-1 - since]
+        return gain if math.isfinite(gain) else None
 
 
 class LargeSearch:
@@ -147,7 +169,8 @@ class _Large:
         entry.rate = 0.0 if reason is not None else gain / max(run.used - used, 1)
         entry.value = run.best_f
         entry.own.append(getattr(entry.unit, "level", run.best_f))
-        if entry is self.evolution and reason is None:
+        entry.spent += run.used - used
+        if entry is self.evolution and reason is None and entry.spent < BEHIND * run.used:
             ahead = run.best_f - entry.projected(run.remaining / entry.unit.cost())
             entry.rate = max(entry.rate, ahead / max(run.remaining, 1))
         return reason
@@ -164,6 +187,8 @@ class _Large:
         if len(found.separable) > 1 and len(found.separable) != len(self._separable):
             self.entries = [e for e in self.entries if e.unit.members is not self._separable]
             self.entries.append(Entry(Axes(found.separable)))
+        if len(found.rest) > LARGEST and run.has_left(GRAPH_FROM):
+            yield from self._find_graph(found.rest)
         if len(found.rest) > 1:
             self.entries.append(Entry(SomeAxes(found.rest)))
         for group in found.groups:
@@ -171,6 +196,17 @@ class _Large:
             if run.policy.has("newton"):
                 self.entries.append(Entry(Descent(group, GROUP_GRADIENTS, "L-BFGS of a group")))
         self._separable, self._grouped_at = found.separable, run.best_f
+
+    def _find_graph(self, members: np.ndarray) -> Nothing:
+        """A unit for variables that each interact with few others, if these do."""
+        run = self.run
+        grouping = Grouping(run.best_x, members)
+        steps = Graph(grouping).edges(run, GRAPH_MOST * len(members))
+        edges = yield from run.spend("graph", steps, lambda e: "not sparse" if e is None else f"{len(e)} edges")
+        if edges is not None and len(edges):
+            order = bandwidth_order(len(members), edges)
+            places = np.argsort(order)
+            self.entries.append(Entry(Windows(members[order], places[edges])))
 
     def _begin(self) -> Nothing:
         """What is decided at once when the structure is known."""
