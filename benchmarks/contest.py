@@ -16,7 +16,7 @@ from l2e.bench.experiment import parse_experiment
 from l2e.bench.plan import make_plan
 from l2e.bench.run_compiled import run_compiled
 from l2e.bench.run_host import run_on_host
-from l2e.core.traced import runtime
+from l2e.core.traced import compilations
 
 PROTOCOL = {"name": "contest", "suite": "paper-bbob", "dimensions": [10], "budget": 20_000}
 
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--cold", action="store_true")
     arguments = parser.parse_args()
     if arguments.cold:
-        os.environ[runtime.CACHE_VARIABLE] = "off"
+        os.environ[compilations.CACHE_VARIABLE] = "off"
     reference, used = cpu_seconds("pycma-bipop", seeds=1)
     print(f"{'pycma-bipop, a tenth':24s} {reference:7.2f} CPU s for {used:>9,} evaluations")
     for method in arguments.methods.split(","):
