@@ -8,7 +8,7 @@ import pytest
 from helpers.layers import DATA, DESIGN, HEIGHT, LOOSE, PACKAGE, STOREYS, SVG, svg, with_text
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-OPTIONAL = {"cma", "minionpy", "evosax", "matplotlib", "plotly", "cocoex", "ioh"}
+OPTIONAL = {"cma", "minionpy", "evosax", "matplotlib", "plotly", "cocoex", "ioh", "optuna", "sklearn"}
 JAX = {"jax", "equinox", "optax", "jaxtyping"}
 
 NEEDS_JAX = {"api/models.py"}
@@ -76,10 +76,11 @@ def test_core_portfolio_and_api_import_no_jax_with_the_module(path: Path) -> Non
         assert not name.startswith(("l2e.core.traced", "l2e.algorithms")), f"{name_of(path)} imports {name}"
 
 
-def test_at_most_ten_packages_and_no_loose_modules() -> None:
+def test_at_most_eleven_packages_and_no_loose_modules() -> None:
+    """Ten are the storeys; the eleventh, integrations, is what others import from us and nothing of ours does."""
     packages = {name for storey in STOREYS for name in storey.packages}
     assert {path.name for path in PACKAGE.iterdir() if path.is_dir()} - {"__pycache__"} == packages | DATA
-    assert len(packages) <= 10
+    assert len(packages) <= 11
     assert {path.stem for path in PACKAGE.glob("*.py")} == set(LOOSE)
 
 

@@ -32,7 +32,13 @@ STOREYS = [
         }
     ),
     Storey({"api": "minimize, Optimizer, results, saved searches; names become things here"}),
-    Storey({"bench": "contests: plan, runs, records, store", "meta": "training of optimizers"}),
+    Storey(
+        {
+            "bench": "contests: plan, runs, records, store",
+            "meta": "training of optimizers",
+            "integrations": "Optuna, scikit-learn",
+        }
+    ),
     Storey({"report": "statistics, tables, figures, pages; reads the optimum"}),
     Storey({"cli": "the command l2e"}),
 ]

@@ -1,0 +1,1 @@
+"""The default method inside other people's tools."""
