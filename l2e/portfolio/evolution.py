@@ -24,6 +24,9 @@ MAX_GROWTH, CONFIRMED_GROWTH = 1.0, 0.05
 """The step grows by no more than these exponents: in a generation that is evaluated whole, and in a guided one whose
 best point is a new record; in other guided ones it does not grow."""
 
+IDLE = 2
+"""With several workers, at least one in so many has a point of a guided generation to evaluate."""
+
 MAX_CONDITION = 1e7
 CONDITION_EVERY = 10
 """Of the factor, looked at every so many generations: beyond, its numbers mean nothing (Hansen's tutorial stops where
@@ -126,7 +129,7 @@ class Evolution:
         order = np.argsort(values, kind="stable")
         if surrogate.fresh:  # the minimiser is always evaluated
             order = np.concatenate([[0], order[order != 0]])
-        chosen = order[: surrogate.evaluations(self.population)]
+        chosen = order[: max(surrogate.evaluations(self.population), run.workers // IDLE)]
         record = self._record
         true = yield from run.evaluate(points[chosen])
         if not np.isfinite(true).all() and len(chosen) < len(order):  # of failures the model knows nothing

@@ -20,6 +20,7 @@ from l2e.portfolio.large.search import LargeSearch
 from l2e.portfolio.mixed.grid import Grid
 from l2e.portfolio.mixed.run import MixedRun
 from l2e.portfolio.mixed.search import search_grid
+from l2e.portfolio.parallel import ParallelRun
 from l2e.portfolio.policy import LARGE_ABOVE, Policy
 from l2e.portfolio.router import Router, sample
 from l2e.portfolio.run import HALF, WIDTH, Run, Steps, tamed
@@ -36,11 +37,13 @@ class Portfolio(AbstractProgram):
     or not, it asks for points of the box until the budget is used: a part that fails hands over to another.
 
     **Arguments:** `gate`: weights of the trained gate that may end quasi-Newton, None for no gate (`Portfolio.trained`
-    has the shipped ones); `policy`: all decisions as numbers, and parts that are left out.
+    has the shipped ones); `policy`: all decisions as numbers, and parts that are left out; `workers`: how many points
+    are evaluated at once.
     """
 
     gate: GateWeights | None = None
     policy: Policy = dataclasses.field(default_factory=Policy)
+    workers: int = 1
 
     def __post_init__(self) -> None:
         if self.gate is not None:
@@ -61,7 +64,7 @@ class Portfolio(AbstractProgram):
         if isinstance(space, MixedBox):
             mixed = MixedRun(Grid(space), budget, rng, self.policy, account)
             return (yield from drive(mixed, search_grid(mixed, first), space))
-        run = Run(space.dimension, budget, rng, self.policy, account)
+        run = self._run(space.dimension, budget, rng, account)
         router = LargeSearch() if space.dimension > LARGE_ABOVE else Router(self.gate_for(space.dimension, budget))
         yield from drive(run, router.search(run, first), space)
 
@@ -76,6 +79,14 @@ class Portfolio(AbstractProgram):
             return (yield from drive(mixed, search_constrained_grid(mixed, first), inner))
         run = ConstrainedRun(state, space.dimension, budget, rng, self.policy, account)
         yield from drive(run, search_constrained(run, first), inner)
+
+    def with_workers(self, workers: int) -> "Portfolio":
+        return dataclasses.replace(self, workers=workers)
+
+    def _run(self, dimension: int, budget: int, rng: np.random.Generator, account: Account) -> Run:
+        if self.workers == 1:
+            return Run(dimension, budget, rng, self.policy, account)
+        return ParallelRun(dimension, budget, rng, self.policy, account, self.workers)
 
     def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment | None:
         if isinstance(space, MixedBox | ConstrainedBox):  # the shares were measured on continuous landscapes

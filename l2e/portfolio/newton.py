@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from l2e.portfolio.parallel import spare
 from l2e.portfolio.policy import Policy
 from l2e.portfolio.progress import Progress
 from l2e.portfolio.reasons import Reason
@@ -65,6 +66,12 @@ RECENT_GAINS = 4
 LARGEST_RISE, LEAST_RISE = 10.0, 1e-300
 """Rises over modelled ones count up to this; modelled ones are at least this."""
 
+OTHER_PLACES = (0.3, 0.1, 2.0, 0.03, 0.6, 0.01, 4.0, 0.003)
+"""With several workers, places on the line that are tried along with a trial, as factors of its place."""
+
+NEAR = 2.0
+"""Such a place is taken if it is within this factor of the vertex of a parabola."""
+
 AWAY = 2
 """Points that are looked at around a minimum."""
 
@@ -117,6 +124,7 @@ class QuasiNewton:
         self._probed = False
         self._was_reset = False
         self._steepest = 0.0
+        self._place = 1.0  # where the last line search ended
 
     def optimistic_bound(self, policy: Policy) -> float:
         """The value below which it will hardly get: what is left to gain is a few times the last and the next gain."""
@@ -184,6 +192,7 @@ class QuasiNewton:
         found = yield from self._search(run, g, direction)
         if isinstance(found, Reason):
             return (yield from self._after_failure(run))
+        self._place = found.place
         yield from self._move(run, found.x, found.value)
         return None
 
@@ -196,11 +205,20 @@ class QuasiNewton:
     def _at_corner(self, g: np.ndarray) -> bool:
         return bool(((self.x >= HALF) & (g < 0) | (self.x <= -HALF) & (g > 0)).any())
 
+    def _difference_points(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points one step away along each coordinate, and the steps as the numbers really differ."""
+        h = STEP * np.maximum(1.0, np.abs(x)) * (CENTRAL if self._central else 1.0)
+        forward = np.where(x + h <= HALF, h, -h)
+        points = x + np.diag(forward)
+        return points, points[np.arange(len(h)), np.arange(len(h))] - x
+
     def _differences(self, run: Run) -> Batches:
-        points, steps, forward = star(self.x, CENTRAL if self._central else 1.0)
+        points, steps = self._difference_points(self.x)
         if not self._central:
             values = yield from run.evaluate_aside(points)
             return (values - self.f) / steps
+        h = STEP * np.maximum(1.0, np.abs(self.x)) * CENTRAL
+        forward = np.where(self.x + h <= HALF, h, -h)
         inside = np.abs(self.x - forward) <= HALF
         back = self.x - np.diag(np.where(inside, forward, 0.0))
         values = yield from run.evaluate_aside(np.concatenate([points, back]))
@@ -258,6 +276,7 @@ class QuasiNewton:
         place, steep = 1.0, False
         for trial in range(TRIALS):
             self.progress.tried(trial + 1)
+            others = self._look_ahead(run, direction, place, trial) if run.workers > 1 else None
             x = np.clip(self.x + place * direction, -HALF, HALF)
             move = x - self.x
             slope = float(g @ move)
@@ -272,10 +291,45 @@ class QuasiNewton:
             vertex = -slope / (2 * (change - slope)) if change > slope else np.inf
             if change <= ARMIJO * slope and slope < 0:
                 return Found(x, value, place, vertex)
+            if others is not None and len(others):
+                found = yield from self._best_of(run, g, direction, others, place * vertex)
+                if found is not None:
+                    return found
             least = SHORTER if trial else SHORTER_FIRST
             usable = np.isfinite(value) and not math.isnan(vertex)
             place *= float(np.clip(vertex, least, LONGEST_CUT)) if usable else AFTER_FAILURE
         return self._unsmooth(g) if steep else Reason.NO_DESCENT
+
+    def _look_ahead(self, run: Run, direction: np.ndarray, place: float, trial: int) -> np.ndarray:
+        """With several workers, evaluate along with a trial as many points as leave few workers idle.
+
+        These are differences where the line search will probably end: at this trial, or, if it is a first one and the
+        last first one was refused, at the place where that search ended. Returns other places on the line that are
+        evaluated along.
+        """
+        count = spare(1, run.workers)
+        expected = place if trial else min(self._place, 1.0)
+        others = np.asarray([] if expected == place else [expected])
+        point = np.clip(self.x + expected * direction, -HALF, HALF)
+        gradient = self._difference_points(point)[0][: max(count - len(others), 0)]
+        more = OTHER_PLACES[: max(count - len(others) - len(gradient), 0)]
+        others = np.append(others, [place * factor for factor in more])
+        run.look_ahead(np.concatenate([np.clip(self.x + others[:, None] * direction, -HALF, HALF), gradient]))
+        return others
+
+    def _best_of(
+        self, run: Run, g: np.ndarray, direction: np.ndarray, places: np.ndarray, vertex: float
+    ) -> Generator[np.ndarray, np.ndarray, Found | None]:
+        """The best of places that were evaluated along, if it is near the vertex and good enough to be accepted."""
+        points = np.clip(self.x + places[:, None] * direction, -HALF, HALF)
+        values = yield from run.evaluate(points)
+        slopes = (points - self.x) @ g
+        near = (places > vertex / NEAR) & (places < vertex * NEAR)
+        good = near & (values - self.f <= ARMIJO * slopes) & (slopes < 0)
+        if not good.any():
+            return None
+        best = int(np.argmin(np.where(good, values, np.inf)))
+        return Found(points[best], float(values[best]), float(places[best]), np.inf)
 
     def _move(self, run: Run, x: np.ndarray, f: float) -> Steps:
         old_x, old_g = self.x, self.gradient

@@ -45,6 +45,9 @@ class Run:
     decisions; `account`: where notes on the function and the trace are written.
     """
 
+    workers = 1
+    """How many points are evaluated at once."""
+
     def __init__(
         self,
         dimension: int,
@@ -99,6 +102,9 @@ class Run:
     def evaluate_aside(self, points: np.ndarray) -> Batches:
         """Have a batch evaluated that models must not see: a cluster of points outweighs all else in a fit."""
         return (yield from self._ask(mirror(np.atleast_2d(points))))
+
+    def look_ahead(self, points: np.ndarray) -> None:
+        """These points will probably be asked for after the next batch; whoever has workers free evaluates them now."""
 
     def _ask(self, batch: np.ndarray) -> Batches:
         values = tamed((yield batch))

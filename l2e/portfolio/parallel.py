@@ -1,0 +1,58 @@
+"""A run whose points are evaluated several at once: what will probably be asked next is evaluated along."""
+
+import math
+
+import numpy as np
+
+from l2e.core.search import Account
+from l2e.portfolio.policy import Policy
+from l2e.portfolio.run import Batches, Run, mirror
+
+FULL_ENOUGH = 0.75
+"""Workers that have something to do, as a share: with fewer, useful points are added; with more, none is wasted."""
+
+
+class ParallelRun(Run):
+    """A `Run` for several workers. Points that are looked ahead at are part of the next batch, and are known later.
+
+    **Arguments:** as of `Run`, and `workers`: how many points are evaluated at once.
+    """
+
+    def __init__(
+        self,
+        dimension: int,
+        budget: int,
+        rng: np.random.Generator,
+        policy: Policy | None = None,
+        account: Account | None = None,
+        workers: int = 2,
+    ):
+        super().__init__(dimension, budget, rng, policy, account)
+        self.workers = workers
+        self._ahead = np.empty((0, dimension))
+        self._known: dict[bytes, float] = {}
+
+    def look_ahead(self, points: np.ndarray) -> None:
+        self._ahead = mirror(points)
+
+    def _ask(self, batch: np.ndarray) -> Batches:
+        new = np.asarray([point for point in batch if point.tobytes() not in self._known]).reshape(-1, self.dimension)
+        ahead, self._ahead = self._ahead[: max(self.remaining - len(new), 0)], np.empty((0, self.dimension))
+        if len(new):
+            asked = np.concatenate([new, ahead])
+            values = yield from super()._ask(asked)
+            known = dict(zip([point.tobytes() for point in asked], values.tolist(), strict=True))
+            if not len(ahead):
+                known |= self._known
+            values = np.asarray([known.get(point.tobytes(), math.inf) for point in batch])
+            self._known = known if len(ahead) else {}
+            return values
+        return np.asarray([self._known[point.tobytes()] for point in batch])
+
+
+def spare(points: int, workers: int) -> int:
+    """How many points to add to a batch of this size, so that enough of the workers have something to do."""
+    if workers <= 1:
+        return 0
+    rounds = math.ceil(points / workers)
+    return max(math.ceil(FULL_ENOUGH * rounds * workers) - points, 0)
