@@ -2,6 +2,7 @@
 
     python tools/measure_families.py run truss --learn runs/families --out results/families
     python tools/measure_families.py table --out results/families
+    python tools/measure_families.py cost --out results/families
     python tools/measure_families.py picture docs/results/families.png --out results/families
 
 Forty members (seeds 0 to 39) are learned from, twenty others (from seed 1000) are searched once with each method told
@@ -13,7 +14,8 @@ known), cut at 1e-4; `*` and `!` mark cells that are better or worse by two pair
 import argparse
 import dataclasses
 import json
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ import numpy as np
 
 import l2e
 from l2e.api.family_model import FamilyModel
+from l2e.core.problem import HostFunction
 from l2e.portfolio.transfer.knowledge import Plan, Plans
 from l2e.problems.families import FAMILIES
 
@@ -32,6 +35,7 @@ FEW = 10
 PAIRS = {"truss": "control", "control": "truss", "seir": "tuning", "tuning": "seir"}
 """Families of equal dimension: each is the wrong model of the other."""
 
+COSTS = "learning.json"
 FLOOR = 1e-4
 ASIDE = ("reference",)
 """Records that are no contestants."""
@@ -145,7 +149,7 @@ def run(name: str, folder: Path, out: Path, chosen: list[str], members: range) -
                 result = l2e.minimize(problem, method=built, budget=budget * problem.dimension, rng=member)
                 row = {"method": method, "member": member, "budget": budget, "fun": result.fun}
                 if result.model is not None:
-                    row |= {"trusted": result.model.trusted, "why": result.model.why[:60]}
+                    row["trusted"] = result.model.trusted
                 if method == "default" and budget == BUDGETS[-1]:
                     defaults[member] = result.fun
                 if budget == BUDGETS[-1] and member in defaults:
@@ -191,7 +195,7 @@ def cell(result: tuple[float, float] | None) -> str:
     if result is None:
         return "-"
     mean, error = result
-    return f"{np.exp(mean):.2f}" + ("*" if mean + 2 * error < 0 else "!" if mean - 2 * error > 0 else "")
+    return shown(mean) + ("*" if mean + 2 * error < 0 else "!" if mean - 2 * error > 0 else "")
 
 
 def speed(rows: list[dict[str, Any]], method: str, dimension: int) -> float | None:
@@ -202,39 +206,90 @@ def speed(rows: list[dict[str, Any]], method: str, dimension: int) -> float | No
     return float(np.exp(np.mean(ratios))) if ratios else None
 
 
-def table(out: Path) -> str:
-    """All families as Markdown."""
-    names = [name for name in FAMILIES if (out / f"{name}.jsonl").exists()]
-    rows = {name: read(out / f"{name}.jsonl") for name in names}
-    methods = list(
-        dict.fromkeys(r["method"] for name in names for r in rows[name] if r["method"] not in (*ASIDE, "default"))
-    )
+def table(out: Path, methods: Sequence[str] = (), common: bool = False) -> str:
+    """Regrets of all families as Markdown, as multiples of the default's.
+
+    **Arguments:** `methods`: the columns; all that were run if none is named; `common`: only families on which all of
+    them were run.
+    """
+    rows = {name: read(out / f"{name}.jsonl") for name in FAMILIES if (out / f"{name}.jsonl").exists()}
+    methods = methods or run_methods(rows)
     lines = ["| family, budget | default's regret | " + " | ".join(methods) + " |", "|---" * (len(methods) + 2) + "|"]
     means: dict[tuple[str, int], list[float]] = {}
-    for name in names:
-        found = regrets(rows[name])
+    for name, found in {name: regrets(each) for name, each in rows.items()}.items():
         for budget in BUDGETS:
             plain = found.get(("default", budget), {})
-            shown = f"{np.exp(np.mean(list(plain.values()))):.2g}" if plain else "-"
-            cells = []
-            for method in methods:
-                result = compared(found, method, budget)
-                cells.append(cell(result))
+            results = {method: compared(found, method, budget) for method in methods}
+            if not plain or not any(results.values()) or (common and None in results.values()):
+                continue
+            own = f"{np.exp(np.mean(list(plain.values()))):.2g}"
+            lines.append(f"| {name} {budget}·d | {own} | " + " | ".join(map(cell, results.values())) + " |")
+            for method, result in results.items():
                 if result is not None and name != "control":
                     means.setdefault((method, budget), []).append(result[0])
-            lines.append(f"| {name} {budget}D | {shown} | " + " | ".join(cells) + " |")
     for budget in BUDGETS:
-        cells = [
-            f"{np.exp(np.mean(means[m, budget])):.2f} ({len(means[m, budget])})" if (m, budget) in means else "-"
-            for m in methods
-        ]
-        lines.append(f"| **mean without control, {budget}D** (families) | | " + " | ".join(cells) + " |")
-    lines += ["", "| speed-up at 50D | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
-    for name in names:
-        dimension = FAMILIES[name](0).dimension
-        speeds = [speed(rows[name], method, dimension) for method in methods]
-        lines.append(f"| {name} | " + " | ".join("-" if s is None else f"{s:.1f}" for s in speeds) + " |")
+        cells = [mean_cell(means.get((method, budget), [])) for method in methods]
+        lines.append(f"| **mean of families but control, {budget}·d** | | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def mean_cell(logs: list[float]) -> str:
+    """A geometric mean, and of how many families."""
+    return f"{shown(float(np.mean(logs)))} ({len(logs)})" if logs else "-"
+
+
+def shown(log: float) -> str:
+    """A ratio, with two digits that say something."""
+    ratio = float(np.exp(log))
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
+
+
+def run_methods(rows: dict[str, list[dict[str, Any]]]) -> list[str]:
+    """The methods of all records, in order."""
+    named = (row["method"] for each in rows.values() for row in each)
+    return [method for method in dict.fromkeys(named) if method not in (*ASIDE, "default")]
+
+
+def speeds(out: Path, methods: Sequence[str] = ()) -> str:
+    """How many times fewer evaluations they need to the default's value at 50·d, as Markdown."""
+    rows = {name: read(out / f"{name}.jsonl") for name in FAMILIES if (out / f"{name}.jsonl").exists()}
+    methods = methods or run_methods(rows)
+    lines = ["| family | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
+    logs: dict[str, list[float]] = {method: [] for method in methods}
+    for name, each in rows.items():
+        found = {method: speed(each, method, FAMILIES[name](0).dimension) for method in methods}
+        lines.append(f"| {name} | " + " | ".join("-" if s is None else f"{s:.1f}" for s in found.values()) + " |")
+        for method, value in found.items():
+            if value is not None and name != "control":
+                logs[method].append(float(np.log(value)))
+    cells = [mean_cell(logs[method]) for method in methods]
+    return "\n".join([*lines, "| **mean of families but control** | " + " | ".join(cells) + " |"]) + "\n"
+
+
+def cost(name: str, out: Path) -> None:
+    """Learn a family once more and write down what it cost: evaluations, and CPU seconds with and without them."""
+    spent = 0.0
+
+    def timed(seed: int) -> HostFunction:
+        member = FAMILIES[name](seed)
+
+        def function(points: np.ndarray) -> np.ndarray:
+            nonlocal spent
+            began = time.process_time()
+            values = member.function(points)
+            spent += time.process_time() - began
+            return values
+
+        return dataclasses.replace(member, function=function)
+
+    began = time.process_time()
+    model = l2e.learn(l2e.Family.of(timed, seeds=range(TRAINED)), rng=0)
+    seconds = time.process_time() - began
+    path = out / COSTS
+    known = json.loads(path.read_text()) if path.exists() else {}
+    known[name] = {"evaluations": model.spent, "cpu": round(seconds, 1), "cpu_of_objective": round(spent, 1)}
+    path.write_text(json.dumps(known, indent=1) + "\n")
+    print(name, known[name], flush=True)
 
 
 SHOWN = {"default": "without a model", "archives": "from journals alone", "model": "learned from functions"}
@@ -280,7 +335,7 @@ def picture(out: Path, path: Path) -> None:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "table", "picture"])
+    parser.add_argument("what", choices=["run", "table", "picture", "cost"])
     parser.add_argument("families", nargs="*", default=[])
     parser.add_argument("--learn", type=Path, default=Path("runs/families"), help="folder for journals of learning")
     parser.add_argument("--out", type=Path, default=Path("results/families"))
@@ -289,7 +344,12 @@ def main() -> None:
     parser.add_argument("--development", action="store_true", help="members kept for development instead of the test")
     chosen = parser.parse_args()
     if chosen.what == "table":
-        print(table(chosen.out))
+        print(table(chosen.out, chosen.methods))
+        print(speeds(chosen.out, chosen.methods))
+        return
+    if chosen.what == "cost":
+        for name in chosen.families or FAMILIES:
+            cost(name, chosen.out)
         return
     if chosen.what == "picture":
         picture(chosen.out, Path(chosen.families[0]))

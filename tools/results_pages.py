@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 
 from contest_pages import ablation, dimensions, disturbed, flagship, where_it_loses
+from family_pages import families
 from paper_pages import paper
 from recorded import BIPOP, DEFAULT, Recorded, bold, page
 from training_pages import confidence, gate, models
@@ -64,6 +65,7 @@ def all_pages(root: Path) -> dict[Path, str]:
         "confidence": confidence(recorded),
         "gate": gate(recorded),
         "models": models(recorded, root),
+        "families": families(root),
         "paper-bbob-10d": paper(recorded, "10d", "20,000", "restarts"),
         "paper-bbob-30d": paper(recorded, "30d", "50,000", "first-weights"),
     }
@@ -119,7 +121,8 @@ def store_index(root: Path) -> str:
     return HEADER + page(
         STORES,
         "\n".join(lines),
-        "`gate` and `envelope.json` are what `tools/trained_minus_untrained.py` and `tools/measure_envelope.py` wrote.",
+        "`gate` and `envelope.json` are what `tools/trained_minus_untrained.py` and `tools/measure_envelope.py` wrote, "
+        "`families` what `tools/measure_families.py` and `tools/measure_family_rivals.py` did.",
         "To look at one with figures and tables for every problem, to add a method, to keep what was added:",
         "```\nl2e report results/paper-bbob-10d --out report/paper-bbob-10d\n"
         "l2e bench experiments/paper-bbob-10d.toml --out runs/paper-bbob-10d --methods my_module:my_method\n"
