@@ -7,12 +7,13 @@ optimizer. What it says is how large a factor a guide that was forgotten in a te
 """
 
 import argparse
-import functools
 import json
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from l2e.api import models
@@ -52,11 +53,11 @@ def _gaps(solver: Any, function: int, card: models.Card, arguments: argparse.Nam
     batches = card.evaluations // card.metadata["optimizer"]["population_size"]
     with runtime.float64():
         keys = jax.vmap(jax.random.key)(np.arange(arguments.seeds))
-        best = _run(problem, batches, solver, keys, kappa)
+        best = _run(problem, batches, solver, keys, jnp.asarray(kappa))
     return [float(max(value - problem.optimum.f, 0.0)) for value in np.asarray(best)]
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1))
+@eqx.filter_jit
 def _run(problem: Any, batches: int, solver: Any, keys: Any, kappa: Any) -> Any:
     guided = solver.with_guide(Guidance(kappa=1.0).guide(problem, kappa, solver))
 

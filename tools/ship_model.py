@@ -3,8 +3,10 @@
     python tools/ship_model.py runs/base-10d l2e-base-10d --commit e8cae05
 
 Scored on fresh instances of its training families and on the paper's test functions: the model as it ships
-(half-precision weights), the weights its training began with; on the test functions also as it was trained and, for
-L2E, without its random term. A model that does not beat its first weights on the fresh instances is not shipped.
+(half-precision weights), the weights its training began with; on the test functions also as it was trained and, for an
+L2E that has one, without its random term. A gate that blends takes two evaluations per individual and generation, and
+all are counted; such a model is also scored over the whole episode of its training, as if one had been. A model that
+does not beat its first weights on the fresh instances is not shipped.
 """
 
 import argparse
@@ -32,8 +34,8 @@ def main() -> None:
     target = models.SHIPPED / f"{arguments.name}{models.SUFFIX}"
     card = models.card(arguments.run)
 
-    def scored(method: Any, name: str) -> dict[str, Any]:
-        result = score(method, card.metadata["dimension"], arguments.budget, arguments.seeds, False, console, name)
+    def scored(method: Any, name: str, budget: int = arguments.budget) -> dict[str, Any]:
+        result = score(method, card.metadata["dimension"], budget, arguments.seeds, False, console, name)
         console.print(f"{name}: {result.geometric_mean:.4g}")
         means = {f"f{f}": float(f"{row.mean():.4g}") for f, row in zip(result.functions, result.gaps, strict=True)}
         kept = {key: result.facts[key] for key in ("suite", "budget", "seeds")}
@@ -47,10 +49,15 @@ def main() -> None:
         "trained, float32": scored(models.load(arguments.run), "trained"),
         "untrained": scored(models.untrained(arguments.run), "untrained"),
     }
-    if isinstance(card.settings, L2ESettings):
+    if card.evaluations > arguments.budget:
+        peers["whole episode"] = scored(shipped, "whole episode", card.evaluations)
+        first = models.untrained(arguments.run)
+        peers["whole episode, untrained"] = scored(first, "whole episode, untrained", card.evaluations)
+    if isinstance(card.settings, L2ESettings) and card.settings.noise:
         peers["trained, without its random term"] = scored(models.without_noise(arguments.run), "without noise")
     facts = {
         "commit": arguments.commit,
+        "command": arguments.command or card.metadata["command"],
         "never_seen": [f"f{function} {NAMES[function - 1]}" for function in PAPER_TEST],
         "trained_on": [f"f{function} {NAMES[function - 1]}" for function in card.metadata["tasks"]["functions"]],
         "held_out": learned,
@@ -87,6 +94,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("run", type=Path, help="folder of the training")
     parser.add_argument("name", help="what the model will be called")
     parser.add_argument("--commit", required=True, help="commit at which it was trained")
+    parser.add_argument("--command", help="the command that trains it, where the card names a path of one machine")
     parser.add_argument("--seeds", type=int, default=10, help="runs on each test function")
     parser.add_argument("--instances", type=int, default=8, help="fresh instances of each training family")
     parser.add_argument("--repeats", type=int, default=2, help="runs on each of them")

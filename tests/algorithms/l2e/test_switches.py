@@ -59,7 +59,7 @@ SWITCHES = [
 ]
 
 
-@pytest.mark.parametrize(("operator", "switch", "weights", "proposes"), SWITCHES, ids=[f"{s[0]} {s[1]}" for s in SWITCHES])
+@pytest.mark.parametrize(("operator", "switch", "weights", "proposes"), SWITCHES, ids=[f"{s[:2]}" for s in SWITCHES])
 def test_a_switch_changes_its_own_weights_only_and_proposals_if_it_should(operator, switch, weights, proposes):
     plain, other = built(operator), built(operator, **switch)
     assert changed_weights(plain, other) == weights
