@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from l2e._version import __version__ as __version__
 from l2e.api.ask_tell import Optimizer as Optimizer
 from l2e.api.constrain import Returned as Returned
+from l2e.api.many import minimize_many as minimize_many
 from l2e.api.maximize import maximize as maximize
 from l2e.api.minimize import minimize as minimize
 from l2e.api.result import InterruptedSearch as InterruptedSearch

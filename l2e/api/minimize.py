@@ -10,7 +10,7 @@ from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
 from l2e.api.constrain import Constrainer
 from l2e.api.progress import Progress
-from l2e.api.result import InterruptedSearch, collect
+from l2e.api.result import InterruptedSearch, collect, recommend
 from l2e.api.setup import ending_of, known_points, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.adapter import AbstractAdapter
@@ -38,6 +38,7 @@ def minimize(
     bounds: Any = None,
     integrality: Any = None,
     constraints: Any = None,
+    noisy: bool = False,
     budget: int | None = None,
     method: "str | AbstractAlgorithm[Any] | AbstractAdapter" = DEFAULT_METHOD,
     rng: Any = None,
@@ -79,6 +80,9 @@ def minimize(
       of SLSQP, or a list of these; such functions are taken to be cheap, and their calls are not counted. Or
       `l2e.Returned(m)`: `fun` returns `(f, c)` with m constraints c <= 0. The result then has `feasible`, `violation`
       and `multipliers`. For the default method.
+    - `noisy`: whether values are uncertain. The default method then takes no differences of nearby values, keeps a
+      fifth of the budget to evaluate candidates again, and recommends the one with the best mean: `x` is that point,
+      `fun` the mean, `fun_error` its standard error, `fun_evaluations` how many it is of.
     - `budget`: the number of evaluations; never exceeded. Without one the search plans with 10,000, or 1000 per
       dimension if that is more, and ends earlier when it has settled (see `patience`).
     - `method`: a name (`l2e methods` lists them), or an algorithm object.
@@ -169,6 +173,7 @@ def minimize(
         bounds = limits.box
     data = known_points(known, None if view is None else view.points)
     setup = prepare(bounds, method, told, x0, rng, population_size, data, size)
+    setup = setup.for_noise() if noisy else setup
     function = WithArguments(fun, args) if args else fun
     evaluate = Evaluator(
         function,
@@ -194,6 +199,8 @@ def minimize(
         if limits is not None:
             account = None if running.search is None else running.search.account
             result = limits.result(result, None if account is None else account.multipliers)
+        if noisy:
+            result = recommend(result, running.search)
         return result if view is None else view.result(result)
 
     try:

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from l2e.core.meter import Meter
 from l2e.core.search import AbstractSearch, Span
 
@@ -76,6 +78,16 @@ def collect(
         trace=[] if search is None else _within(search.account.spans, meter.used),
         model=None if search is None else search.account.facts.get("model"),
     )
+
+
+def recommend(result: "OptimizeResult", search: AbstractSearch | None) -> "OptimizeResult":
+    """A result with the point that the method recommends, as far as it got to one."""
+    found = None if search is None else search.account.recommended
+    result.fun_error, result.fun_evaluations = np.inf, min(1, result.nfev)
+    if found is not None:
+        result.x, result.fun = found.x.copy(), found.mean
+        result.fun_error, result.fun_evaluations = found.error, found.evaluations
+    return result
 
 
 def _within(spans: list[Span], used: int) -> list[Span]:

@@ -71,6 +71,15 @@ class Setup:
         """The box without what is known of its coordinates, for methods that know none but continuous ones."""
         return Box(self.space.lower, self.space.upper) if isinstance(self.space, MixedBox) else self.space
 
+    def for_noise(self) -> "Setup":
+        """The same search for a function whose values are uncertain."""
+        from l2e.portfolio.method import Portfolio
+        from l2e.portfolio.noisy import Noisy
+
+        if not isinstance(self.searcher, Portfolio) or isinstance(self.space, ConstrainedBox):
+            raise ValueError("noisy=True is for the default method, without constraints")
+        return dataclasses.replace(self, method=f"{self.method}, noisy", searcher=Noisy(self.searcher))
+
     def continued(self, start: np.ndarray | None, budget: int, used: int) -> "Setup":
         """Another search of the same method that goes on from a point, after so many evaluations."""
         method = self.searcher

@@ -32,6 +32,15 @@ class Known(NamedTuple):
     values: np.ndarray
 
 
+class Recommendation(NamedTuple):
+    """A point of the box that was evaluated several times: the mean of its values, its standard error, how many."""
+
+    x: np.ndarray
+    mean: float
+    error: float
+    evaluations: int
+
+
 @dataclasses.dataclass
 class Account:
     """What a method writes down about its run while it searches."""
@@ -42,6 +51,8 @@ class Account:
     """Who had which evaluations, in order."""
     multipliers: np.ndarray | None = None
     """Of the constraints at the best point, where the method knows them."""
+    recommended: Recommendation | None = None
+    """What the method recommends instead of the point with the lowest value, where values are uncertain."""
     known: list[Known] = dataclasses.field(default_factory=list)
     """What the method is told without having asked; it may be told more at any time."""
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)

@@ -90,6 +90,7 @@ def test_integrality_gives_whole_numbers_only() -> None:
     assert result.x == pytest.approx([1.2, 2, 3])
     assert all(x[1] == round(x[1]) and x[2] == 3 and x.shape == (3,) for x in seen)
     assert "params" not in result
+    assert not any("failed" in span.reason for span in result.trace)
 
 
 def test_one_integer_among_twelve_costs_less_than_a_factor_of_a_hundred() -> None:

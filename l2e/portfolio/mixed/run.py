@@ -96,6 +96,7 @@ class Slice:
         self.base = base.copy()
         self.dimension = len(columns)
         self.rng, self.policy, self.budget, self.notes = run.rng, run.policy, run.budget, run.notes
+        self.workers = run.workers
 
     @property
     def used(self) -> int:
@@ -114,6 +115,10 @@ class Slice:
     def evaluate_aside(self, points: np.ndarray) -> Batches:
         """Have points evaluated that models must not see."""
         return (yield from self._run.evaluate_aside(self.whole(points)))
+
+    def look_ahead(self, points: np.ndarray) -> None:
+        """These points will probably be asked for after the next batch."""
+        self._run.look_ahead(self.whole(points))
 
     def whole(self, points: np.ndarray) -> np.ndarray:
         """Points with all coordinates."""
