@@ -15,6 +15,7 @@ from family_pages import families
 from paper_pages import paper
 from recorded import BIPOP, DEFAULT, Recorded, bold, page
 from training_pages import confidence, gate, models
+from world_pages import robots, surrogate, transfer, uav
 
 from l2e.bench.store import read_store
 from l2e.report.figures import draw_budgets
@@ -68,6 +69,10 @@ def all_pages(root: Path) -> dict[Path, str]:
         "families": families(root),
         "paper-bbob-10d": paper(recorded, "10d", "20,000", "restarts"),
         "paper-bbob-30d": paper(recorded, "30d", "50,000", "first-weights"),
+        "paper-uav": uav(recorded),
+        "paper-surrogate-10d": surrogate(recorded),
+        "paper-neuroevolution": robots(recorded),
+        "transfer": transfer(recorded, ["transfer-uav", "transfer-surrogate"]),
     }
     table = readme_table(recorded)
     pages = {"index": index(pages, table), **pages}

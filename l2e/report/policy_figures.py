@@ -28,7 +28,7 @@ def draw_policies(results: Results, folder: Path) -> list[Path]:
         return []
     plt = pyplot()
     figure, panels = plt.subplots(
-        2, len(tasks), figsize=(4.6 * len(tasks) + 1, 7.6), squeeze=False, layout="constrained"
+        2, len(tasks), figsize=(max(4.6 * len(tasks), 7) + 1, 7.6), squeeze=False, layout="constrained"
     )
     for task, above, below in zip(tasks, *panels, strict=True):
         _draw_curves(above, results, task)
@@ -44,7 +44,9 @@ def draw_policies(results: Results, folder: Path) -> list[Path]:
         ncols=min(6, len(handles)),
         frameon=False,
     )
-    figure.suptitle(f"{label(results.title)}: minus the mean reward; means over runs, bands from lowest to highest")
+    figure.suptitle(
+        f"{label(results.title)}\ncost: minus the mean reward; bands from the lowest run to the highest", fontsize=11
+    )
     path = folder / "learning.png"
     figure.savefig(path, dpi=130)
     plt.close(figure)
@@ -98,6 +100,7 @@ def _draw_boxes(panel: Any, results: Results, task: str) -> None:
         part.set(color="black")
     panel.set_yticklabels([label(m) for m in present], fontsize=8)
     panel.set_xlabel("cost at the end", fontsize=9)
+    panel.locator_params(axis="x", nbins=6)
     panel.grid(visible=True, axis="x", alpha=0.25)
 
 

@@ -52,18 +52,18 @@ def draw_uav(results: Results, folder: Path) -> list[Path]:
         assert isinstance(problem, UAV)
         best = [min(results.cells.get((name, m), []), key=lambda run: run.final, default=None) for m in results.methods]
         flown = sorted((run for run in best if run is not None), key=lambda run: run.final)[:MOST_METHODS]
-        points = {run.method: _repeated(run, problem) for run in flown}
+        points = {run.method: repeated(run, problem) for run in flown}
         path = folder / f"flights-{int(problem.number)}.png"
         uav_figure(problem, {m: x for m, x in points.items() if x is not None}, path, "the best run of each method")
         found.append(path)
-    groups = _shares(results, terrains)
+    groups = shares_by_group(results, terrains)
     if len(groups) > 2:
         found.append(folder / "terrain-groups.png")
-        _draw_groups(groups, results.methods, found[-1])
+        draw_groups(groups, results.methods, found[-1])
     return found
 
 
-def _repeated(run: Run, problem: UAV) -> np.ndarray | None:
+def repeated(run: Run, problem: UAV) -> np.ndarray | None:
     """Where a run ended, or None if it ends elsewhere this time, or if its method is code that a record names."""
     if not catalog.is_name(run.method):
         return None
@@ -72,7 +72,7 @@ def _repeated(run: Run, problem: UAV) -> np.ndarray | None:
     return again.x if np.isclose(again.fun, run.final, rtol=1e-6) else None
 
 
-def _shares(results: Results, terrains: list[str]) -> dict[str, dict[str, float]]:
+def shares_by_group(results: Results, terrains: list[str]) -> dict[str, dict[str, float]]:
     """By group and method, the mean over terrains of the lowest median cost of all methods over that of the method."""
     groups: dict[str, list[str]] = {}
     for name in terrains:
@@ -87,7 +87,8 @@ def _shares(results: Results, terrains: list[str]) -> dict[str, dict[str, float]
     return found
 
 
-def _draw_groups(groups: dict[str, dict[str, float]], methods: tuple[str, ...], path: Path) -> None:
+def draw_groups(groups: dict[str, dict[str, float]], methods: tuple[str, ...], path: Path) -> None:
+    """Draw the radar over groups of terrains."""
     plt = pyplot()
     angles = np.linspace(0, 2 * np.pi, len(groups), endpoint=False)
     figure, panel = plt.subplots(figsize=(9, 6), subplot_kw={"projection": "polar"}, layout="constrained")
