@@ -50,9 +50,9 @@ def _evaluate(wire: Connection, function: Any) -> None:
     while True:
         try:
             number, point = wire.recv()
-        except (EOFError, OSError):
+            wire.send(("done", measured(function, number, point)))
+        except (EOFError, OSError):  # nobody is there any more
             break
-        wire.send(("done", measured(function, number, point)))
     sys.stdout.flush()
     os._exit(0)  # threads that the function has left behind do not keep the process
 
