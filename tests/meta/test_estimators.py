@@ -128,9 +128,9 @@ def test_persistent_es_is_unbiased_and_restarts():
 
         def truth(w):
             # the same episode in two pieces, as the estimator sees it
-            task, run = loss.start(w, 0, key, 0.0)
-            run, first = advance(loss.optimizer(w, task, 0.0), task, run, length)
-            _, second = advance(loss.optimizer(w, task, 0.0), task, run, length)
+            task, run = loss.start(w, 0, key)
+            run, first = advance(loss.optimizer(w, task, 0.0, run), task, run, length)
+            _, second = advance(loss.optimizer(w, task, 0.0, run), task, run, length)
             return loss.objective(first) + loss.objective(second)
 
         exact = vector(jax.jit(jax.grad(truth))(weights))
