@@ -18,14 +18,31 @@ MAPS = Path("/proc/self/maps")
 MOST_MAPS = 20_000
 """Each compiled program takes memory maps of the process, of which Linux allows 65,530; at the limit XLA aborts."""
 
+MEMORY = Path("/proc/self/statm")
+MOST_PAGES = 1_500_000_000 // os.sysconf("SC_PAGE_SIZE")
+"""Memory beyond which programs are dropped when a file of tests is done."""
+
+
+def forget_compilations() -> None:
+    """Drop the programs compiled so far; those needed again are read from the disk."""
+    jax.clear_caches()
+    gc.collect()
+
 
 @pytest.fixture(autouse=True)
-def forget_compilations() -> Iterator[None]:
-    """Drop the programs compiled so far when there are many; those needed again are read from the disk."""
+def few_maps() -> Iterator[None]:
+    """Drop programs when there are very many."""
     yield
     if MAPS.exists() and MAPS.read_bytes().count(b"\n") > MOST_MAPS:
-        jax.clear_caches()
-        gc.collect()
+        forget_compilations()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def little_memory() -> Iterator[None]:
+    """Drop programs after a file of tests when they take much memory."""
+    yield
+    if MEMORY.exists() and int(MEMORY.read_text().split()[1]) > MOST_PAGES:
+        forget_compilations()
 
 
 @pytest.fixture(scope="module")
