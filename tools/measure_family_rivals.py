@@ -55,7 +55,7 @@ def warm_started(points: np.ndarray, ranks: np.ndarray, seed: int) -> Iterator[n
 def source_trials(points: np.ndarray, ranks: np.ndarray) -> list[Any]:
     """What Optuna is given."""
     distribution = optuna.distributions.FloatDistribution(0.0, 1.0)
-    distributions = {f"x{i:02d}": distribution for i in range(points.shape[1])}
+    distributions: dict[str, Any] = {f"x{i:02d}": distribution for i in range(points.shape[1])}
     return [
         optuna.trial.create_trial(
             params=dict(zip(distributions, map(float, point), strict=True)),
