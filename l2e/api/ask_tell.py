@@ -18,6 +18,7 @@ from l2e.api.views import view_of
 from l2e.core.answers import as_numbers
 from l2e.core.checkpoint import CheckpointError, write_whole
 from l2e.core.errors import UnknownNameError
+from l2e.core.evaluator import after_interruption
 from l2e.core.journal import Evaluation, Recorded, Segment, entries, opening, read_journal, restart_entry
 from l2e.core.meter import Meter
 from l2e.core.search import AbstractSearch, Known
@@ -286,6 +287,7 @@ class Optimizer:
     def _mend(self) -> None:
         """After an interruption inside `tell`: make search and meter again from all that was told."""
         if not self._whole:
+            after_interruption()
             self._rebuild()
 
     def _rebuild(self) -> None:

@@ -17,7 +17,7 @@ from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
 from l2e.core.box import box
 from l2e.core.errors import unknown
-from l2e.core.evaluator import Evaluator
+from l2e.core.evaluator import Evaluator, after_interruption
 from l2e.core.failing import on_error_policy
 from l2e.core.problem import AbstractProblem, HostFunction
 from l2e.core.space import Space
@@ -210,6 +210,7 @@ def minimize(
     except StopSearch as stop:
         return found(stop.reason, str(stop))
     except KeyboardInterrupt:
+        after_interruption()
         where = None if checkpoint is None else os.fspath(checkpoint)
         raise InterruptedSearch(found("interrupted", "stopped by the user"), where) from None
     except ObjectiveError as error:

@@ -89,7 +89,7 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"), Path("models")
     console = plain_console()
     local = [path.parent for folder in folders for path in sorted(folder.rglob(store.BEST))]
     table = Table(box=None, pad_edge=False)
-    for heading in ("model", "what it is", "trained on", "trained", "validation", "score"):
+    for heading in ("model", "what it is", "trained", "validation", "score"):
         table.add_column(heading, overflow="fold")
     for name in [*store.shipped(), *local]:
         if store.is_gate(name):
@@ -98,8 +98,7 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"), Path("models")
             table.add_row(
                 str(name),
                 "weights of the default method's gate",
-                "random landscapes",
-                trained,
+                f"{trained}, on random landscapes",
                 f"gain {facts['validation_gain']:+.4f}",
                 "",
             )
@@ -109,7 +108,7 @@ def models(folders: Positional[tuple[Path, ...]] = (Path("runs"), Path("models")
         trained = f"{facts['step']} of {facts['steps']} steps, {facts['hours']:.2f} h"
         first = facts.get("validation_untrained")
         learned = f"{facts['validation']:.2f}" + ("" if first is None else f", untrained {first:.2f}")
-        table.add_row(str(name), card.summary, _family_text(facts), trained, learned, _score_text(facts))
+        table.add_row(str(name), card.summary, f"{trained}, on {_family_text(facts)}", learned, _score_text(facts))
     console.print(table)
     _show_families(folders, console)
     return 0

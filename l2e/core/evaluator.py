@@ -437,6 +437,13 @@ class Evaluator:
         return min(left, self._timeout or np.inf, 1e8)
 
 
+def after_interruption() -> None:
+    """Ctrl-C may have come at any instruction: give JAX's settings back to the user."""
+    ours = sys.modules.get("l2e.core.traced.compilations")
+    if ours is not None:
+        ours.KEPT.mend()
+
+
 def _x64_here() -> bool | None:
     """Whether JAX computes in float64 here and now; None while nobody has imported it."""
     jax = sys.modules.get("jax")

@@ -57,6 +57,22 @@ def test_the_users_code_inside_ours_sees_the_users_settings_and_ours_are_back_af
     assert values() == before
 
 
+def test_an_interruption_while_the_cache_is_switched_leaves_nothing_behind(folder) -> None:
+    """Ctrl-C can come when the context was entered, or its lock taken, and the caller does not know it yet."""
+    before = values()
+    KEPT.__enter__()
+    KEPT._lock.acquire()
+    l2e.core.evaluator.after_interruption()
+    assert values() == before
+    assert not KEPT.entered
+    result = l2e.minimize(
+        lambda x: float((x**2).sum()), bounds=[(-5, 5)] * 2, budget=30, rng=0, method="de", max_seconds=3600
+    )
+    assert result.nfev == 30  # called in another thread, which waits for nobody's lock
+    KEPT.__exit__()
+    assert values() == before
+
+
 def test_a_cache_that_the_user_has_chosen_is_used_instead(folder, tmp_path) -> None:
     jax.config.update("jax_compilation_cache_dir", str(tmp_path / "theirs"))
     try:

@@ -48,8 +48,8 @@ def test_a_gate_is_not_asked_outside_of_where_it_gains(dimension, budget):
     def value(method):
         return l2e.minimize(banana, bounds=[(-4, 5)] * dimension, budget=budget, method=method, rng=0).fun
 
-    assert Portfolio.trained()._gate(dimension, budget) is None
-    assert Portfolio.trained()._gate(6, 80 * 6) is not None
+    assert Portfolio.trained().gate_for(dimension, budget) is None
+    assert Portfolio.trained().gate_for(6, 80 * 6) is not None
     assert value("auto") == value(Portfolio())
 
 

@@ -54,7 +54,7 @@ class Kept:
 
     def __exit__(self, *_: object) -> None:
         with self._lock:
-            self._depth -= 1
+            self._depth = max(self._depth - 1, 0)
             if self._depth == 0:
                 self._switch_off()
 
@@ -69,6 +69,12 @@ class Kept:
             with self._lock:
                 if self._depth:
                     self._switch_on()
+
+    def mend(self) -> None:
+        """After Ctrl-C, which may have come while this was entered or left: nobody computes, nobody has the lock."""
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._switch_off()
 
     @property
     def entered(self) -> bool:
