@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from scipy.optimize import differential_evolution, dual_annealing, minimize
@@ -108,17 +108,9 @@ class ScipySLSQP(AbstractAdapter):
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
         meter = UnitMeter(evaluate, space)
-        rng = np.random.default_rng(seed)
         options: dict[str, Any] = {"ftol": self.tolerance, "maxiter": ENDLESS}
         begin = np.full(meter.dimension, 0.5) if start is None else meter.to_unit(start)
-        with quiet("scipy"):
-            while True:
-                with contextlib.suppress(NothingFiniteError):
-                    minimize(
-                        meter.finite, begin, method="SLSQP", bounds=[(0.0, 1.0)] * meter.dimension, options=options
-                    )
-                meter.check()
-                begin = rng.uniform(size=meter.dimension)
+        return restarted("SLSQP", meter, begin, seed, options)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +130,6 @@ class ScipyCOBYQA(AbstractAdapter):
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
         meter = UnitMeter(evaluate, space)
-        rng = np.random.default_rng(seed)
         options: dict[str, Any] = {
             "initial_tr_radius": self.first_radius,
             "final_tr_radius": self.final_radius,
@@ -148,16 +139,20 @@ class ScipyCOBYQA(AbstractAdapter):
         begin = np.full(meter.dimension, 0.5) if start is None else meter.to_unit(start)
         if start is not None and self._moves(begin):
             meter(begin)
-        with quiet("scipy"):
-            while True:
-                with contextlib.suppress(NothingFiniteError):
-                    minimize(
-                        meter.finite, begin, method="COBYQA", bounds=[(0.0, 1.0)] * meter.dimension, options=options
-                    )
-                meter.check()
-                begin = rng.uniform(size=meter.dimension)
+        return restarted("COBYQA", meter, begin, seed, options)
 
     def _moves(self, begin: np.ndarray) -> bool:
         """Whether COBYQA would begin somewhere else."""
         room = np.minimum(begin, 1 - begin)
         return bool(((room > 0) & (room < self.first_radius)).any())
+
+
+def restarted(method: str, meter: UnitMeter, begin: np.ndarray, seed: int, options: dict[str, Any]) -> NoReturn:
+    """A local method of scipy from a point, then from random ones, until the evaluator refuses."""
+    rng = np.random.default_rng(seed)
+    with quiet("scipy"):
+        while True:
+            with contextlib.suppress(NothingFiniteError):
+                minimize(meter.finite, begin, method=method, bounds=[(0.0, 1.0)] * meter.dimension, options=options)
+            meter.check()
+            begin = rng.uniform(size=meter.dimension)

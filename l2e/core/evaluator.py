@@ -424,12 +424,14 @@ class Evaluator:
     def _apply(self, argument: np.ndarray) -> Any:
         if self._x64 is None and "jax" in sys.modules:  # imported since: what the user's process has by default
             self._x64 = bool(sys.modules["jax"].config.values["jax_enable_x64"])
+        kept = _our_compilations()
+        ours = kept if kept is not None and kept.entered else None
+        if self._x64 == _x64_here() and ours is None:
+            return self._function(argument)
         with contextlib.ExitStack() as settings:
-            if self._x64 != _x64_here():
-                settings.enter_context(sys.modules["jax"].enable_x64(self._x64))
-            ours = sys.modules.get("l2e.core.traced.compilations")
-            if ours is not None and ours.KEPT.entered:  # what the user compiles is none of our cache's business
-                settings.enter_context(ours.KEPT.paused())
+            settings.enter_context(sys.modules["jax"].enable_x64(self._x64))
+            if ours is not None:  # what the user compiles is none of our cache's business
+                settings.enter_context(ours.paused())
             return self._function(argument)
 
     def _patience(self) -> float:
@@ -439,9 +441,15 @@ class Evaluator:
 
 def after_interruption() -> None:
     """Ctrl-C may have come at any instruction: give JAX's settings back to the user."""
-    ours = sys.modules.get("l2e.core.traced.compilations")
-    if ours is not None:
-        ours.KEPT.mend()
+    kept = _our_compilations()
+    if kept is not None:
+        kept.mend()
+
+
+def _our_compilations() -> Any:
+    """The context in which our own compilations are kept, or None while nothing of ours has used JAX."""
+    module = sys.modules.get("l2e.core.traced.compilations")
+    return None if module is None else module.KEPT
 
 
 def _x64_here() -> bool | None:

@@ -85,6 +85,11 @@ class Run:
         """Words for what the experts see of the function."""
         return self.account.notes
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether there is no point left that was not evaluated; only a grid has so few."""
+        return False
+
     def has_left(self, per_dimension: float) -> bool:
         """Whether at least this many evaluations per dimension are left."""
         return self.remaining >= per_dimension * self.dimension

@@ -1,7 +1,7 @@
 """The searches of which stages are made: experts run until they are done, surpassed, slow or stagnating."""
 
 import math
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +22,24 @@ LEAST_HANDOVER_GAIN = 1e-12
 
 Finished: TypeAlias = Generator[np.ndarray, np.ndarray, Reason]
 Nothing: TypeAlias = Generator[np.ndarray, np.ndarray, None]
+
+
+def take_turns(run: Run, part: str, turn: Callable[[int], Nothing], sample: Callable[[], Nothing]) -> Nothing:
+    """Turn after turn until no point is left; a turn that fails is written down, one that asks for nothing is followed
+    by random points.
+
+    **Arguments:** `part`: who failed, in the trace; `turn`: a turn by its number; `sample`: asks for random points.
+    """
+    number = 0
+    while not run.exhausted:
+        before = run.used
+        try:
+            yield from turn(number)
+        except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
+            run.fail(part, error)
+        if run.used == before:
+            yield from run.spend("sampling", sample(), lambda nothing: Reason.DONE)
+        number += 1
 
 
 def descend(run: Run, newton: QuasiNewton, gate: AsksToLeave | None, line: Line, patience: float) -> Finished:

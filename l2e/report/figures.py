@@ -56,18 +56,19 @@ def _panels(plt: Any, results: Results, height: float = 2.7) -> tuple[Any, dict[
     return figure, panels
 
 
-def _legend(plt: Any, figure: Any, results: Results) -> None:
+def legend(figure: Any, results: Results, columns: int = 7, fontsize: float = 9) -> None:
+    """The methods of a contest in a legend below a figure."""
+    line = pyplot().Line2D
     handles = [
-        plt.Line2D([], [], color=look.color, linestyle=look.dash, linewidth=2)
-        for look in looks(results.methods).values()
+        line([], [], color=look.color, linestyle=look.dash, linewidth=2) for look in looks(results.methods).values()
     ]
     figure.legend(
         handles,
         [label(method) for method in results.methods],
         loc="outside lower center",
-        ncols=min(7, len(handles)),
+        ncols=min(columns, len(handles)),
         frameon=False,
-        fontsize=9,
+        fontsize=fontsize,
     )
 
 
@@ -96,7 +97,7 @@ def _convergence(plt: Any, results: Results) -> Any:
         panel.set_yscale("log")
         panel.set_ylabel("f - f*", fontsize=8)
         panel.set_xlabel("evaluations", fontsize=8)
-    _legend(plt, figure, results)
+    legend(figure, results)
     figure.suptitle(f"{label(results.title)}: medians, bands from the first to the third quartile", fontsize=11)
     return figure
 
@@ -122,7 +123,7 @@ def _ecdf_grid(plt: Any, results: Results) -> Any:
     figure, panels = _panels(plt, results)
     for problem, panel in panels.items():
         _reached_curves(panel, results, [run for run in results.runs if run.problem == problem])
-    _legend(plt, figure, results)
+    legend(figure, results)
     figure.suptitle(f"{label(results.title)}: share of targets reached, by problem", fontsize=11)
     return figure
 

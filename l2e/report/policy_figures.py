@@ -8,6 +8,7 @@ import numpy as np
 from l2e.core.errors import require
 from l2e.problems import Neuroevolution
 from l2e.report.collection import Results
+from l2e.report.figures import legend
 from l2e.report.records import Run, grid
 from l2e.report.styles import label, looks, pyplot
 
@@ -33,17 +34,7 @@ def draw_policies(results: Results, folder: Path) -> list[Path]:
     for task, above, below in zip(tasks, *panels, strict=True):
         _draw_curves(above, results, task)
         _draw_boxes(below, results, task)
-    handles = [
-        plt.Line2D([], [], color=look.color, linestyle=look.dash, linewidth=2)
-        for look in looks(results.methods).values()
-    ]
-    figure.legend(
-        handles,
-        [label(m) for m in results.methods],
-        loc="outside lower center",
-        ncols=min(6, len(handles)),
-        frameon=False,
-    )
+    legend(figure, results, columns=6, fontsize=10)
     figure.suptitle(
         f"{label(results.title)}\ncost: minus the mean reward; bands from the lowest run to the highest", fontsize=11
     )

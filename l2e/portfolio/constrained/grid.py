@@ -16,7 +16,7 @@ from l2e.portfolio.mixed.run import MixedRun
 from l2e.portfolio.mixed.search import sample_new
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import WIDTH, Batches, finish, tamed
-from l2e.portfolio.searches import Finished, Nothing
+from l2e.portfolio.searches import Finished, Nothing, take_turns
 from l2e.portfolio.surrogate import Surrogate
 
 PAUSE = 12
@@ -87,16 +87,7 @@ def search_constrained_grid(run: ConstrainedMixedRun, start: np.ndarray | None =
     run.renew()
     widest = int(run.grid.counts.max(initial=1)) // FIRST_REACH
     yield from run.spend("descent", _settle(run, max(widest, 1)))
-    turn = 0
-    while not run.exhausted:
-        before = run.used
-        try:
-            yield from _evolve(run, turn)
-        except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
-            run.fail("constrained search", error)
-        if run.used == before:
-            yield from run.spend("sampling", sample_new(run), lambda values: Reason.DONE)
-        turn += 1
+    yield from take_turns(run, "constrained search", lambda turn: _evolve(run, turn), lambda: sample_new(run))
 
 
 def _evolve(run: ConstrainedMixedRun, turn: int) -> Nothing:

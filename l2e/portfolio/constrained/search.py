@@ -13,7 +13,7 @@ from l2e.portfolio.constrained.run import Constrained, ConstrainedRun
 from l2e.portfolio.constrained.sqp import Sqp
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH
-from l2e.portfolio.searches import Finished, Nothing, evolution
+from l2e.portfolio.searches import Finished, Nothing, evolution, take_turns
 
 if TYPE_CHECKING:
     from l2e.portfolio.constrained.grid import ConstrainedMixedRun
@@ -36,21 +36,15 @@ REPAIRS = 20
 
 def search_constrained(run: ConstrainedRun, start: np.ndarray | None = None) -> Nothing:
     """Spend the budget; it never ends by itself."""
-    state = run.state
     first = np.atleast_2d(np.zeros(run.dimension) if start is None else start)
     yield from run.spend("start", run.measure(_repaired(run, first)), lambda found: Reason.DONE)
     set_units(run)
-    turn = 0
-    while True:
-        before = run.used
-        try:
-            yield from _turn(run, turn)
-        except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
-            run.fail("constrained search", error)
-        if run.used == before:
-            points = run.rng.uniform(-HALF, HALF, (run.dimension, run.dimension))
-            yield from run.spend("sampling", run.measure(state.inside(points)), lambda found: Reason.DONE)
-        turn += 1
+    yield from take_turns(run, "constrained search", lambda turn: _turn(run, turn), lambda: _sample(run))
+
+
+def _sample(run: ConstrainedRun) -> Nothing:
+    """Points drawn at random, moved to where linear constraints hold."""
+    yield from run.measure(run.state.inside(run.rng.uniform(-HALF, HALF, (run.dimension, run.dimension))))
 
 
 def _turn(run: ConstrainedRun, turn: int) -> Nothing:

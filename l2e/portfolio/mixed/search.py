@@ -11,7 +11,7 @@ from l2e.portfolio.mixed.run import MixedRun
 from l2e.portfolio.mixed.settle import Settle
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH, finish
-from l2e.portfolio.searches import Nothing
+from l2e.portfolio.searches import Nothing, take_turns
 from l2e.portfolio.surrogate import Surrogate
 
 DESCENT_SHARE, DESCENT_LEAST = 0.5, 40
@@ -36,16 +36,7 @@ def search_grid(run: MixedRun, start: np.ndarray | None = None) -> Nothing:
         most = max(DESCENT_SHARE * run.remaining, DESCENT_LEAST * run.dimension)
         search = Settle(run.best_x, run.best_f, wide=True)
         yield from run.spend("descent", search.go(run, run.used + most))
-    turn = 0
-    while not run.exhausted:
-        before = run.used
-        try:
-            yield from _evolve(run, turn)
-        except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
-            run.fail("evolution", error)
-        if run.used == before:
-            yield from run.spend("sampling", sample_new(run), lambda values: Reason.DONE)
-        turn += 1
+    yield from take_turns(run, "evolution", lambda turn: _evolve(run, turn), lambda: sample_new(run))
 
 
 def _evolve(run: MixedRun, turn: int) -> Nothing:
