@@ -28,11 +28,11 @@ def without_global(dimension: int, budget: int) -> Portfolio:
     return _without("global")
 
 
-def without_scout(dimension: int, budget: int) -> Portfolio:
-    """Without an evolutionary search before quasi-Newton at 40 to 60 evaluations per dimension."""
-    return _without("scout")
+def without_look(dimension: int, budget: int) -> Portfolio:
+    """Without the trust-region search with which searches of up to 35 evaluations per dimension begin."""
+    return _without("look")
 
 
 def untrained(dimension: int, budget: int) -> Portfolio:
-    """Without its trained gate, which is asked with more than 60 and up to 100 evaluations per dimension."""
+    """Without its trained gate, which is asked with up to 35 evaluations per dimension."""
     return _without("gate")

@@ -15,6 +15,7 @@ import numpy as np
 from l2e.core.problem import Optimum
 from l2e.portfolio.run import HALF, Run, Steps
 from l2e.problems._bbob.random import random_bbob
+from l2e.problems.blends import BLENDS, draw_blend
 from l2e.problems.landscapes import draw_landscape
 
 FIRST, LAST = 2.0, -8.0
@@ -33,7 +34,7 @@ ROWS = 16
 class Task(NamedTuple):
     """An episode without its searcher: the same task and searcher give the same score."""
 
-    family: str  # of landscapes, or bbob:f and a number
+    family: str  # of landscapes or blends, or bbob:f and a number
     dimension: int
     budget: int  # evaluations per dimension
     seed: tuple[int, ...]
@@ -79,7 +80,8 @@ def _problem(rng: np.random.Generator, task: Task) -> tuple[Callable[[np.ndarray
     if task.family.startswith("bbob:f"):
         drawn = random_bbob(int(rng.integers(2**31)), int(task.family.removeprefix("bbob:f")), task.dimension)
         return functools.partial(in_rows, drawn), drawn.optimum
-    landscape = draw_landscape(rng, task.family, task.dimension)
+    draw = draw_blend if task.family in BLENDS else draw_landscape
+    landscape = draw(rng, task.family, task.dimension)
     return functools.partial(landscape.values, np), landscape.optimum
 
 

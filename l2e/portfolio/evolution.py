@@ -73,7 +73,8 @@ class Evolution:
         factor: np.ndarray | None = None,
         record: float = np.inf,
     ):
-        self.mean, self.sigma, self.first_sigma = mean.copy(), sigma, sigma
+        self.mean, self.sigma = mean.copy(), sigma
+        self.first_mean, self.first_sigma = mean.copy(), sigma
         self.factor = np.eye(len(mean)) if factor is None else factor.copy()
         self.path = np.zeros(len(mean))
         self.surrogate = surrogate

@@ -65,7 +65,7 @@ class Portfolio(AbstractProgram):
             mixed = MixedRun(Grid(space), budget, rng, self.policy, account)
             return (yield from drive(mixed, search_grid(mixed, first), space))
         run = self._run(space.dimension, budget, rng, account)
-        router = LargeSearch() if space.dimension > LARGE_ABOVE else Router(self.gate_for(space.dimension, budget))
+        router = LargeSearch() if space.dimension > LARGE_ABOVE else Router(self.gate_for())
         yield from drive(run, router.search(run, first), space)
 
     def _constrained(
@@ -93,11 +93,9 @@ class Portfolio(AbstractProgram):
             return None
         return assess(space.dimension, budget, values, account.notes)
 
-    def gate_for(self, dimension: int, budget: int) -> Gate | None:
-        """The gate where it was trained to be asked."""
-        low, high = (per_dimension * dimension for per_dimension in self.policy.gate_budgets)
-        trained = low < budget <= high and dimension <= self.policy.gate_up_to
-        return Gate(self.gate) if self.gate is not None and trained and self.policy.has("gate") else None
+    def gate_for(self) -> Gate | None:
+        """The gate, unless it is left out."""
+        return Gate(self.gate) if self.gate is not None and self.policy.has("gate") else None
 
 
 def drive(run: Run, search: Steps | Nothing, space: Box) -> Generator[np.ndarray, np.ndarray, None]:

@@ -60,6 +60,9 @@ where differences look like noise, these coordinates have jumps."""
 SLOPES = (1e-140, 1e140)
 """Gradients of a length outside of these are scaled before they are squared."""
 
+SHORT_STEP = 1e-4
+"""Shorter steps say nothing of ripples: where they are made, slopes are those of rounding."""
+
 RECENT_GAINS = 4
 """Gains that are compared with as many before them to tell whether it is slow."""
 
@@ -148,6 +151,13 @@ class QuasiNewton:
     def doubtful(self, policy: Policy) -> bool:
         """Whether its metric predicted the latest gradients badly: at kinks, and where the surface is rough."""
         return self.curvature is not None and self.curvature.error > policy.doubtful_above
+
+    def rippled(self, policy: Policy) -> bool:
+        """Whether the slopes at the ends of its first steps do not explain the changes of the value between them."""
+        defects = self.progress.defects
+        if not 0 < len(defects) <= len(policy.ripples_above):
+            return False
+        return sum(defects) / len(defects) > policy.ripples_above[len(defects) - 1]
 
     def slow(self, policy: Policy, patience: float) -> bool:
         """Whether it has used much and still gains steadily, which a search that starts with its metric does better.
@@ -338,6 +348,8 @@ class QuasiNewton:
         self.x, self.f = x, f
         self.gradient = yield from self._differences(run)
         self.progress.turned(old_g, self.gradient)
+        if np.linalg.norm(x - old_x) > SHORT_STEP:
+            self.progress.stepped(x - old_x, self.gains[-1], old_g, self.gradient)
         if self._curvature is not None and old_g is not None and np.isfinite(self.gradient).all():
             self._curvature.learn(Pair(x - old_x, self.gradient - old_g))
         return None

@@ -32,7 +32,7 @@ CANDIDATES = 8
 REACH = Reach(3.0, 5.0)
 """How far the fit looks: points per coefficient, and where weights fall off."""
 
-WITHOUT = ("coordinates", "gate", "newton", "scout")
+WITHOUT = ("coordinates", "gate", "look", "newton")
 """Parts that rely on differences of nearby values."""
 
 

@@ -7,10 +7,10 @@ from l2e.core.errors import unknown
 
 T = TypeVar("T")
 
-PARTS = ("newton", "gate", "scout", "coordinates", "surrogate", "global")
-"""What can be left out: quasi-Newton and what builds on it (a search along coordinates still ends with it), its learned
-gate, the evolutionary search before it, the search along coordinates, the model in evolutionary searches, and other
-starts with populations over the cube."""
+PARTS = ("newton", "look", "gate", "scout", "coordinates", "surrogate", "global")
+"""What can be left out: quasi-Newton and what builds on it (a search along coordinates still ends with it), the look
+with which a short search begins, the learned gate behind it, the scout with which a longer one begins, the search
+along coordinates, the model in evolutionary searches, and other starts with populations over the cube."""
 
 CROSS_TERMS_UP_TO = 24
 """The largest dimension in which the fitted quadratic has cross terms (default-method#surrogate); beyond it models are
@@ -71,14 +71,30 @@ class Policy:
     wavy_below: float = decided(100, PER_DIMENSION, "wavy-axes")
     wavy_turns: int = decided(2, COUNT, "wavy-axes")
     wavy_room: float = decided(36, PER_DIMENSION, "wavy-axes")
-    """Below this budget, a function that turns this often on the first line is searched along its coordinates first,
-    if it is separable and this much is left: quasi-Newton would leave too little for it."""
+    """A separable function is searched along its coordinates first if this much is left and either a scout is due, or
+    the budget is below the first number and the function turns this often on the first line: quasi-Newton would leave
+    too little for it."""
 
-    scout_budgets: tuple[float, float] = decided((40, 60), PER_DIMENSION, "scout")
+    look_for: float = decided(4, PER_DIMENSION, "look")
+    look_below: float = decided(35, PER_DIMENSION, "look")
+    look_up_to: int = decided(40, "dimensions", "look")
+    look_least: float = decided(1e-8, CUBE, "look")
+    """Up to this budget and in up to so many dimensions, a search begins with a trust-region search of this length,
+    which ends at this distance between points; its first points are `first_step` apart."""
+
+    look_alone: float = decided(15, PER_DIMENSION, "look")
+    look_again: float = decided(25, PER_DIMENSION, "look")
+    """Without a gate the look goes on below the first budget; up to the second where quasi-Newton met ripples."""
+
+    look_near_up_to: float = decided(40, PER_DIMENSION, "look")
+    look_narrow: float = decided(0.02, CUBE, "look")
+    """Up to this budget an evolutionary search after a quasi-Newton that was left is as wide as the look's radius, and
+    no narrower than this."""
+
+    scout_budgets: tuple[float, float] = decided((35, 100), PER_DIMENSION, "scout")
     scout_for: float = decided(7, PER_DIMENSION, "scout")
-    scout_at_least: float = decided(1, PER_DIMENSION, "scout-short")
-    """Between these budgets an evolutionary search of this length precedes quasi-Newton; it ends early if its first
-    generation finds nothing better than the start."""
+    """Above the first and up to the second budget the evolutionary search begins, for this long; it goes on, or
+    quasi-Newton begins at its best point."""
 
     coordinates_room: float = decided(40, PER_DIMENSION, "prototypes")
     """With this much left the function is tested for separability."""
@@ -181,6 +197,10 @@ class Policy:
     """When each gain is below this ratio of the one before, and the next below this ratio of all, two points nearby are
     evaluated: if they rise by less than this ratio of what the model says, the minimum is one among many."""
 
+    ripples_up_to: float = decided(60, PER_DIMENSION, "ripples")
+    ripples_above: tuple[float, ...] = decided((0.3, 0.25, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2), RATIO, "ripples")
+    """Up to this budget it yields where the mean defect of its first steps, one to eight, exceeds these ratios."""
+
     # The surrogate of evolutionary searches
     near_up_to: float = decided(100, PER_DIMENSION, "reach")
     near: Reach = decided(Reach(1.4, 5.0), "points per coefficient, whitened units", "reach")  # noqa: RUF009
@@ -207,12 +227,6 @@ class Policy:
 
     shape_above: float = decided(0.5, TAU, "surrogate")
     """From this trust on the distribution is turned towards the model's Hessian."""
-
-    # The learned gate
-    gate_budgets: tuple[float, float] = decided((60, 100), PER_DIMENSION, "gate")
-    gate_up_to: int = decided(CROSS_TERMS_UP_TO, "dimensions", "gate")
-    """The gate is asked with more than the first and up to the second budget, for which it was trained: with less a
-    scout precedes quasi-Newton, with more it gains nothing; in higher dimensions the search it leaves to is slow."""
 
     def without(self, *parts: str) -> "Policy":
         """This policy with some of `PARTS` left out."""

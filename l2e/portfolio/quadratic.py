@@ -118,7 +118,7 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
         return None
     try:
         squares, axes = np.linalg.eigh(hessian)
-        minimiser = _within(linear, squares, axes, RADIUS * math.sqrt(d))
+        minimiser = minimiser_within(linear, squares, axes, RADIUS * math.sqrt(d))
     except (np.linalg.LinAlgError, OverflowError):
         return None
     return Quadratic(constant, linear, hessian, power, floor, cross, minimiser, fitted, values, age, squares, axes)
@@ -175,7 +175,7 @@ def _unpack(coefficients: np.ndarray, d: int, cross: bool) -> tuple[float, np.nd
     return constant, linear, hessian
 
 
-def _within(linear: np.ndarray, squares: np.ndarray, axes: np.ndarray, radius: float) -> np.ndarray:
+def minimiser_within(linear: np.ndarray, squares: np.ndarray, axes: np.ndarray, radius: float) -> np.ndarray:
     """The minimiser of b.u + u'Hu/2 in |u| <= radius, from the eigenvalues and eigenvectors of H.
 
     The multiplier m solves |b / (h + m)| = radius: Newton's method on 1 / |.|, which is nearly linear in m, kept inside

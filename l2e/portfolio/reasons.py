@@ -21,8 +21,8 @@ class Reason(enum.StrEnum):
     SLOW = "slow"
     """It still gains, but an evolutionary search with its metric would gain faster."""
 
-    LEFT = "left"
-    """The learned gate ended it."""
+    RIPPLED = "rippled"
+    """Slopes at both ends of its steps do not explain how the values between them change: they are those of ripples."""
 
     NOISY = "noisy"
     """Nearby values differ by far more than the distance between them explains."""
@@ -65,4 +65,4 @@ class Reason(enum.StrEnum):
 
 
 NO_GRADIENT = (Reason.NO_DESCENT, Reason.NOISY, Reason.JUMPS, Reason.FLAT, Reason.NO_VALUES, Reason.FAILED)
-"""If quasi-Newton stops for one of these reasons, the search that scouted for it is resumed."""
+"""Reasons of a quasi-Newton that found no slope to follow."""

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 from l2e.core.cma_defaults import default_population
-from l2e.portfolio.gate import AsksToLeave
+from l2e.portfolio.gate import Chooses
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, Run, Steps
 from l2e.portfolio.searches import Nothing
@@ -13,26 +13,30 @@ from l2e.portfolio.stages import (
     Axes,
     Cube,
     Evolve,
+    FirstAxes,
     FirstLine,
     FirstPoint,
     Handover,
     LastStarts,
+    Look,
+    LookOn,
     Newton,
     OtherStarts,
     PatientNewton,
     Scout,
     Seen,
     Stage,
-    WavyAxes,
 )
 from l2e.portfolio.starts import Starts
 
 STAGES: tuple[Stage, ...] = (
     FirstPoint(),
     FirstLine(),
-    WavyAxes(),
+    FirstAxes(),
+    Look(),
     Scout(),
     Newton(),
+    LookOn(),
     Axes(),
     PatientNewton(),
     OtherStarts(),
@@ -51,10 +55,10 @@ LAST: Stage = Cube()
 class Router:
     """Runs the stages of one search in order; `search` is the generator that does it.
 
-    **Arguments:** `gate`: may end quasi-Newton; None for no gate.
+    **Arguments:** `gate`: says who goes on after the first evaluations; None for a rule made by hand.
     """
 
-    gate: AsksToLeave | None = None
+    gate: Chooses | None = None
 
     def search(self, run: Run, start: np.ndarray | None = None) -> Steps:
         """Spend the whole budget, whatever the values; it never ends by itself and never raises.

@@ -9,9 +9,8 @@ import numpy as np
 from l2e.core.cma_defaults import default_population
 from l2e.portfolio.coordinates import Coordinates
 from l2e.portfolio.evolution import Evolution
-from l2e.portfolio.gate import MOMENTS, AsksToLeave
 from l2e.portfolio.newton import QuasiNewton
-from l2e.portfolio.probes import Line, is_separable
+from l2e.portfolio.probes import is_separable
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import Run, finish
 from l2e.portfolio.starts import Starts
@@ -42,20 +41,18 @@ def take_turns(run: Run, part: str, turn: Callable[[int], Nothing], sample: Call
         number += 1
 
 
-def descend(run: Run, newton: QuasiNewton, gate: AsksToLeave | None, line: Line, patience: float) -> Finished:
-    """Quasi-Newton until it stops, is slow, or the gate leaves it, which is asked at its moments.
+def descend(run: Run, newton: QuasiNewton, patience: float) -> Finished:
+    """Quasi-Newton until it stops, meets ripples, or is slow.
 
-    **Arguments:** `line`: what the gate is told of the function; `patience`: a factor of when it counts as slow.
+    **Arguments:** `patience`: a factor of when it counts as slow.
     """
-    asked = 0
+    poor = run.budget <= run.policy.ripples_up_to * run.dimension
     while True:
-        moments = sum(newton.used >= moment * run.dimension for moment in MOMENTS)
-        if gate is not None and moments > asked and gate.leaves(run, newton, line):
-            return Reason.LEFT
-        asked = moments
         reason = yield from newton.step(run)
         if reason is not None:
             return reason
+        if poor and newton.rippled(run.policy):
+            return Reason.RIPPLED
         if newton.slow(run.policy, patience):
             return Reason.SLOW
 

@@ -1,12 +1,13 @@
 """The stages of a search: what is done, and when. The router runs them in order.
 
-1. Quasi-Newton from the start, as long as it is sound, not slow, and the learned gate says go on; with little to spend
-   from where a few generations of an evolutionary search arrive.
-2. Where a probe says separable: coordinate-wise search, then quasi-Newton again; before all else if there is little to
-   spend and the function is wavy. At a smooth minimum: other starts.
-3. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
+1. With very little to spend: a look, a trust-region search with points far apart, after which the learned gate says who
+   goes on. With little to spend: the evolutionary search at once.
+2. With more: quasi-Newton from the start, as long as it is sound and not slow.
+3. Where a probe says separable: coordinate-wise search, then quasi-Newton again; before all else if the function is
+   wavy. At a smooth minimum: other starts.
+4. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
    that it converged and is wrong; then over the whole cube.
-4. More of the cube: with much to spend a population told what is left, L-SHADE where pairs of coordinates hardly
+5. More of the cube: with much to spend a population told what is left, L-SHADE where pairs of coordinates hardly
    interact, else a shrinking evolution strategy, and other starts again after it; with less, evolutionary searches with
    a model from anywhere; with little left, a local search around the best.
 """
@@ -19,7 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from l2e.portfolio.evolution import Evolution
-from l2e.portfolio.gate import AsksToLeave
+from l2e.portfolio.gate import Action, Chooses, by_hand
 from l2e.portfolio.handover import distribution
 from l2e.portfolio.lshade import LShade
 from l2e.portfolio.newton import QuasiNewton
@@ -28,7 +29,6 @@ from l2e.portfolio.probes import NO_LINE, Line, look_along_line, pair_interactio
 from l2e.portfolio.reasons import NO_GRADIENT, Reason
 from l2e.portfolio.run import HALF, WIDTH, Expert, Run, finish
 from l2e.portfolio.searches import (
-    Finished,
     Nothing,
     descend,
     evolution,
@@ -39,6 +39,7 @@ from l2e.portfolio.searches import (
 )
 from l2e.portfolio.shrinking import Shrinking
 from l2e.portfolio.starts import Starts
+from l2e.portfolio.trust_region import TrustRegion
 
 SAME_PLACE = 1e-4
 """The best point is where quasi-Newton stands if no coordinate differs by more: it may be one of its differences."""
@@ -53,14 +54,17 @@ class Seen:
 
     run: Run
     start: np.ndarray
-    gate: AsksToLeave | None
+    gate: Chooses | None
     starts: Starts
     value: float = math.inf
     """At the start."""
     line: Line = NO_LINE
     along_axes: bool = False
     """The coordinates were searched before quasi-Newton."""
+    look: TrustRegion | None = None
     scout: Evolution | None = None
+    choice: Action = Action.NEWTON
+    """Who goes on after the look."""
     newton: QuasiNewton | None = None
     reason: Reason = Reason.NOT_TRIED
     """Why quasi-Newton stopped, or why it was not tried."""
@@ -108,8 +112,9 @@ class FirstLine:
     name = "line"
 
     def due(self, seen: Seen) -> bool:
-        run, policy = seen.run, seen.run.policy
-        return policy.has("newton") and run.budget >= policy.line_from * run.dimension
+        run = seen.run
+        rich = run.budget >= run.policy.line_from * run.dimension
+        return rich and not Scout().due(seen) and newton_is_due(seen)
 
     def play(self, seen: Seen) -> Nothing:
         look = look_along_line(seen.run, seen.start)
@@ -118,8 +123,10 @@ class FirstLine:
             seen.reason = Reason.RUGGED
 
 
-class WavyAxes:
-    """With little to spend on a wavy function: search along the coordinates first, if it is separable."""
+class FirstAxes:
+    """With little to spend: search along the coordinates first, if the function is separable, and where no scout is due
+    also wavy.
+    """
 
     name = "coordinates"
 
@@ -127,49 +134,79 @@ class WavyAxes:
         run, policy = seen.run, seen.run.policy
         poor = run.budget < policy.wavy_below * run.dimension
         wavy = seen.line.turns >= policy.wavy_turns
-        return policy.has("coordinates") and poor and wavy and run.has_left(policy.wavy_room)
+        return policy.has("coordinates") and (Scout().due(seen) or (poor and wavy)) and run.has_left(policy.wavy_room)
 
     def play(self, seen: Seen) -> Nothing:
         seen.along_axes = True
         yield from search_coordinates(seen.run)
 
 
+class Look:
+    """A trust-region search whose points lie far apart; then the gate says who goes on."""
+
+    name = "look"
+
+    def due(self, seen: Seen) -> bool:
+        run, policy = seen.run, seen.run.policy
+        affordable = run.dimension <= policy.look_up_to and run.budget <= policy.look_below * run.dimension
+        alone = run.workers == 1  # it asks for one point at a time
+        sound = seen.reason is not Reason.RUGGED and bool(np.isfinite(seen.value))
+        return policy.has("look") and affordable and alone and sound
+
+    def play(self, seen: Seen) -> Nothing:
+        run, policy = seen.run, seen.run.policy
+        start = (seen.start, seen.value) if seen.value <= run.best_f else (run.best_x, run.best_f)
+        seen.look = TrustRegion(*start, policy.first_step * WIDTH, policy.look_least * WIDTH)
+        limit = run.used + policy.look_for * run.dimension
+        yield from run.spend("look", finish(seen.look, run, limit), lambda reason: choose(seen, seen.look))
+
+
 class Scout:
-    """With little to spend: a few generations of an evolutionary search, from whose best point quasi-Newton begins."""
+    """With more to spend: the first generations of the evolutionary search; then the gate says who goes on."""
 
     name = "scout"
 
     def due(self, seen: Seen) -> bool:
         run, policy = seen.run, seen.run.policy
         low, high = (per_dimension * run.dimension for per_dimension in policy.scout_budgets)
-        wanted = policy.has("scout") and run.dimension <= CROSS_TERMS_UP_TO and low <= run.budget <= high
+        wanted = policy.has("scout") and run.dimension <= CROSS_TERMS_UP_TO and low < run.budget <= high
         return wanted and newton_is_due(seen)
 
     def play(self, seen: Seen) -> Nothing:
-        seen.scout = evolution(seen.run, seen.start, seen.run.policy.first_step * WIDTH, record=seen.run.best_f)
-        yield from seen.run.spend("scout", self._look_around(seen, seen.scout))
-
-    def _look_around(self, seen: Seen, search: Evolution) -> Finished:
         run, policy = seen.run, seen.run.policy
+        seen.scout = evolution(run, run.best_x, policy.first_step * WIDTH, record=run.best_f)
         limit = run.used + policy.scout_for * run.dimension
-        yield from finish(search, run, run.used + policy.scout_at_least * run.dimension)
-        if run.best_f < seen.value:  # else the start is a good one
-            yield from finish(search, run, limit)
-        return Reason.LIMIT
+        yield from run.spend("scout", finish(seen.scout, run, limit), lambda reason: choose(seen, seen.scout))
+
+
+class LookOn:
+    """The look goes on, if the gate said so, or if quasi-Newton met ripples and there is little to spend."""
+
+    name = "look"
+
+    def due(self, seen: Seen) -> bool:
+        little = seen.run.budget <= seen.run.policy.look_again * seen.run.dimension
+        chosen = seen.choice is Action.LOOK or (seen.reason is Reason.RIPPLED and little)
+        return seen.look is not None and chosen
+
+    def play(self, seen: Seen) -> Nothing:
+        assert seen.look is not None
+        seen.look.adopt(seen.run.best_x, seen.run.best_f)
+        yield from seen.run.spend("look", finish(seen.look, seen.run))
 
 
 class Newton:
-    """Quasi-Newton, from the start or from where the scout arrived."""
+    """Quasi-Newton, from the start or from where the look or the scout arrived."""
 
     name = "newton"
 
     def due(self, seen: Seen) -> bool:
-        return newton_is_due(seen)
+        return newton_is_due(seen) and seen.choice is Action.NEWTON
 
     def play(self, seen: Seen) -> Nothing:
         run = seen.run
-        scouted = seen.scout is not None
-        seen.newton = QuasiNewton(run.best_x, run.best_f) if scouted else QuasiNewton(seen.start, seen.value)
+        looked = seen.look is not None or seen.scout is not None
+        seen.newton = QuasiNewton(run.best_x, run.best_f) if looked else QuasiNewton(seen.start, seen.value)
         yield from follow(seen, seen.newton, patience=1.0)
 
 
@@ -241,9 +278,7 @@ class Handover:
 
 
 class Evolve:
-    """The evolutionary search: over the whole cube if there are several minima, resumed from the scout if quasi-Newton
-    found no gradient, else around the best point.
-    """
+    """The evolutionary search: over the whole cube if there are several minima, else around the best point."""
 
     name = "evolution"
 
@@ -263,13 +298,21 @@ class Evolve:
 
     def _search(self, seen: Seen) -> Evolution:
         run, sigma = seen.run, seen.run.policy.first_step * WIDTH
+        if seen.scout is not None and (seen.choice is Action.WIDE or seen.reason in NO_GRADIENT):
+            return seen.scout
         if seen.reason in (Reason.RUGGED, Reason.CONVERGED):
             run.forget()  # a minimum among several: look at the whole with fresh eyes
             return evolution(run, seen.start, sigma)
-        if seen.scout is not None and seen.reason in NO_GRADIENT:
-            return seen.scout
+        if seen.look is not None and self._is_near(seen):
+            sigma = float(np.clip(seen.look.radius, run.policy.look_narrow * WIDTH, sigma))
         # also after a search with quasi-Newton's metric, which may have been the wrong one
         return evolution(run, run.best_x, sigma, record=run.best_f)
+
+    def _is_near(self, seen: Seen) -> bool:
+        """Whether the search stays around where the look arrived."""
+        left = seen.reason in (*NO_GRADIENT, Reason.RIPPLED)
+        little = seen.run.budget <= seen.run.policy.look_near_up_to * seen.run.dimension
+        return seen.choice in (Action.NEAR, Action.LOOK) or (left and little)
 
 
 class Cube:
@@ -324,8 +367,15 @@ def newton_is_due(seen: Seen) -> bool:
     return seen.run.policy.has("newton") and seen.reason is not Reason.RUGGED and bool(np.isfinite(seen.value))
 
 
+def choose(seen: Seen, first: TrustRegion | Evolution | None) -> str:
+    """Ask the gate who goes on; its answer in words."""
+    assert first is not None
+    seen.choice = by_hand(seen.run, first) if seen.gate is None else seen.gate.choose(seen.run, first)
+    return f"then {seen.choice}"
+
+
 def follow(seen: Seen, newton: QuasiNewton, patience: float) -> Nothing:
     """Quasi-Newton to its end, whose reason is noted."""
     seen.reason = Reason.FAILED  # unless it comes to its end
-    seen.reason = yield from seen.run.spend("newton", descend(seen.run, newton, seen.gate, seen.line, patience))
+    seen.reason = yield from seen.run.spend("newton", descend(seen.run, newton, patience))
     seen.run.notes.add(str(seen.reason))

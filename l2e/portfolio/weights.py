@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from l2e.core.checkpoint import CheckpointError, load_arrays, load_metadata, save_arrays
-from l2e.portfolio.gate import FEATURES, Gate, GateWeights
+from l2e.portfolio.gate import ACTIONS, FEATURES, Gate, GateWeights
 
 SHIPPED_GATE = Path(__file__).parent.parent / "weights" / "l2e-gate.safetensors"
 """The gate's weights inside the package."""
@@ -34,8 +34,9 @@ def load_gate(path: str | os.PathLike[str]) -> Gate:
     hidden = training.get("hidden") if isinstance(training, dict) else None
     if not isinstance(hidden, int) or not 1 <= hidden <= LARGEST:
         raise CheckpointError(f"{path} does not hold a gate")
-    inner, bias = np.zeros((hidden, len(FEATURES))), np.zeros(hidden)
-    like = _named(GateWeights(inner, bias, bias, np.zeros(len(FEATURES)), np.zeros(())))
+    seen, said = len(FEATURES), len(ACTIONS)
+    shapes = ((hidden, seen), (hidden,), (said, hidden), (said, seen), (said,))
+    like = _named(GateWeights(*(np.zeros(shape) for shape in shapes)))
     arrays = load_arrays(path, like, GateWeights.__qualname__)
     try:
         return Gate(GateWeights(*(arrays[name] for name in like)))

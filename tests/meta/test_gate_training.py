@@ -14,8 +14,8 @@ from l2e.meta.folder import BEST, CURVE, TrainingFolder
 from l2e.meta.gate import run
 from l2e.meta.gate.outcomes import Outcomes, outcomes_of
 from l2e.meta.gate.settings import Families, GateSpec, GateTraining, Problems
-from l2e.meta.gate.train import decided, initial_gate, tasks_of, train_gate
-from l2e.portfolio.gate import FEATURES, MOMENTS
+from l2e.meta.gate.train import UNTRAINED, decided, initial_gate, tasks_of, train_gate
+from l2e.portfolio.gate import ACTIONS, AFTER_SCOUT, FEATURES, Action
 from l2e.portfolio.method import Portfolio
 from l2e.portfolio.router import Router
 from l2e.portfolio.weights import SHIPPED_GATE, load_gate, save_gate
@@ -59,45 +59,62 @@ def metrics(path):
     return TrainingFolder(path, {}, {}).metrics()
 
 
+OTHER = ACTIONS.index(Action.WIDE)
+
+
 def made(problems, rng):
-    """Leaving is worth 0.3 where the first feature is positive, and costs 0.3 elsewhere."""
-    seen = rng.standard_normal((problems, len(MOMENTS), len(FEATURES)))
-    seen[:, :, 0] = rng.choice([-1.0, 1.0], (problems, 1))
-    came = np.ones(seen.shape[:2])
-    stayed = rng.random(problems)
-    return Outcomes(seen, came, stayed[:, None] + 0.3 * seen[:, :, 0], stayed)
+    """One action is worth 0.3 more than quasi-Newton where the first feature is positive, and 0.3 less elsewhere."""
+    seen = rng.standard_normal((problems, len(FEATURES)))
+    seen[:, 0] = rng.choice([-1.0, 1.0], problems)
+    scores = np.repeat(rng.random((problems, 1)), len(ACTIONS), axis=1)
+    scores[:, OTHER] += 0.3 * seen[:, 0]
+    scores[:, OTHER + 1 :] -= 0.2
+    return Outcomes(seen, np.ones_like(scores), scores)
 
 
-def test_training_finds_what_tells_when_leaving_pays():
+def test_training_finds_what_tells_which_action_pays():
     training = GateTraining(steps=600, learning_rate=0.02, validate_every=100)
     spec = dataclasses.replace(SPEC, problems=Problems(rounds=200), training=training)
     outcomes = made(400, np.random.default_rng(0))
     *_, (best, info) = train_gate(spec, outcomes)
-    checked = outcomes.seen[spec.problems.training_rounds * len(spec.tasks.names) :, 0, 0]
+    checked = outcomes.seen[spec.problems.training_rounds * len(spec.tasks.names) :, 0]
     assert info.validation > 0.95 * 0.3 * (checked > 0).mean()
-    assert best.direct[0] > 2 * np.abs(best.direct[1:]).max()
-    leaves = decided(best, outcomes) != outcomes.stayed
-    assert (leaves == (outcomes.seen[:, 0, 0] > 0)).mean() > 0.95
+    told = best.direct[OTHER] - best.direct[UNTRAINED]
+    assert told[0] > 2 * np.abs(told[1:]).max()
+    takes = decided(best, outcomes) == outcomes.scores[:, OTHER]
+    assert (takes == (outcomes.seen[:, 0] > 0)).mean() > 0.95
 
 
-def test_an_untrained_gate_stays_and_moments_that_did_not_come_never_count():
+def test_an_untrained_gate_takes_quasi_newton_and_actions_that_may_not_follow_are_never_taken():
     outcomes = made(50, np.random.default_rng(1))
-    np.testing.assert_array_equal(decided(initial_gate(SPEC.training), outcomes), outcomes.stayed)
-    never = outcomes._replace(came=np.zeros_like(outcomes.came))
-    eager = initial_gate(SPEC.training)._replace(bias=np.asarray(5.0))
-    np.testing.assert_array_equal(decided(eager, never), outcomes.stayed)
-    np.testing.assert_array_equal(decided(eager, outcomes), outcomes.left[:, 0])
+    np.testing.assert_array_equal(decided(initial_gate(SPEC.training), outcomes), outcomes.scores[:, UNTRAINED])
+    eager = initial_gate(SPEC.training)._replace(bias=np.eye(len(ACTIONS))[-1])
+    np.testing.assert_array_equal(decided(eager, outcomes), outcomes.scores[:, -1])
+    closed = outcomes._replace(open=np.asarray(np.arange(len(ACTIONS)) < 1, float) * np.ones_like(outcomes.scores))
+    np.testing.assert_array_equal(decided(eager, closed), outcomes.scores[:, 0])
 
 
-def test_outcomes_repeat_and_tell_staying_from_leaving():
-    task = tasks_of(GateSpec(tasks=Families("none", (2,)), problems=Problems(dimensions=(4,), budgets=(40,))), 0)[0]
+@pytest.mark.parametrize(("budget", "actions"), [(20, len(ACTIONS)), (50, AFTER_SCOUT), (150, 0)])
+def test_outcomes_repeat_and_tell_actions_apart(budget, actions):
+    problems = Problems(dimensions=(4,), budgets=(budget,))
+    task = tasks_of(GateSpec(tasks=Families("none", (15,)), problems=problems), 0)[0]
     first, again = outcomes_of(task), outcomes_of(task)
     for one, other in zip(first, again, strict=True):
         np.testing.assert_array_equal(one, other)
-    count = int(first.came.sum())
-    assert count > 2
-    assert len({float(first.stayed[0]), *first.left[0, :count].tolist()}) > 2
-    assert not first.seen[0, count:].any()
+    if not actions:  # the gate is not asked with so much to spend
+        assert not first.seen.any()
+        assert first.open.all()
+        assert len(set(first.scores[0].tolist())) == 1
+        return
+    assert first.open.sum() == actions
+    assert len(set(first.scores[0, :actions].tolist())) == actions
+    assert not first.scores[0, actions:].any()
+    assert first.seen.any()
+
+
+@pytest.mark.parametrize("family", ["product", "rippled", "groups", "terraces"])
+def test_blends_are_played(family):
+    assert np.isfinite(score(gap_of(Task(family, 3, 20, (1,)), Router().search)))
 
 
 def test_a_killed_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
@@ -125,13 +142,13 @@ def test_a_killed_training_goes_on_to_the_same_weights(tmp_path, monkeypatch):
 
 
 def test_a_gate_goes_to_a_file_and_is_a_method(tmp_path):
-    eager = initial_gate(SPEC.training)._replace(bias=np.asarray(5.0))
+    eager = initial_gate(SPEC.training)._replace(bias=np.eye(len(ACTIONS))[OTHER])
     save_gate(tmp_path / BEST, eager, SPEC.settings)
     for one, other in zip(load_gate(tmp_path / BEST).weights, eager, strict=True):
         np.testing.assert_array_equal(one, other)
 
     def value(method):
-        return l2e.minimize(banana, bounds=[(-4, 5)] * 4, budget=320, method=method, rng=0).fun
+        return l2e.minimize(banana, bounds=[(-4, 5)] * 4, budget=200, method=method, rng=0).fun
 
     assert catalog.method(str(tmp_path)).kind == "model"
     assert value(str(tmp_path)) == value(Portfolio(eager)) != value(Portfolio())
@@ -144,7 +161,7 @@ def test_the_training_file_is_read_and_wrong_ones_are_refused(tmp_path):
     path = Path(__file__).parents[2] / "experiments" / "train" / "l2e-gate.toml"
     spec = load_config(path)
     assert isinstance(spec, GateSpec)
-    assert len(spec.tasks.names) == 26
+    assert len(spec.tasks.names) == 22
     wrong = tmp_path / "gate.toml"
     for table, message in {
         "[problem]": "did you mean problems",
@@ -166,10 +183,11 @@ def test_the_shipped_gate_has_a_card_and_is_in_the_default():
     assert not set(PAPER_TEST) & set(card["tasks"]["functions"])
     assert card["trained_minus_untrained"]
 
-    def value(method):
-        return l2e.minimize(banana, bounds=[(-4, 5)] * 4, budget=320, method=method, rng=0).fun
+    def values(method):
+        budgets = [per_dimension * 4 for per_dimension in (20, 30, 50, 80)]
+        return [l2e.minimize(banana, bounds=[(-4, 5)] * 4, budget=n, method=method, rng=0).fun for n in budgets]
 
-    assert value("auto") == value(Portfolio(load_gate(SHIPPED_GATE).weights)) != value(Portfolio())
+    assert values("auto") == values(Portfolio(load_gate(SHIPPED_GATE).weights)) != values(Portfolio())
 
 
 def banana(x):

@@ -78,7 +78,7 @@ def test_other_weights_or_decisions_have_another_fingerprint():
 
 
 def test_the_experiments_variants_leave_one_part_out():
-    names = ["newton", "surrogate", "coordinates", "global", "scout"]
+    names = ["newton", "surrogate", "coordinates", "global", "look"]
     for method, part in [*((f"without_{name}", name) for name in names), ("untrained", "gate")]:
         assert build(f"experiments.variants:{method}", 5, 100).policy == Policy().without(part)
 

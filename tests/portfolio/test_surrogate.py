@@ -6,7 +6,7 @@ from scipy.stats import kendalltau
 from l2e.core.cma_defaults import default_population
 from l2e.portfolio.evolution import Evolution
 from l2e.portfolio.policy import Policy, Reach
-from l2e.portfolio.quadratic import _within, fit_quadratic
+from l2e.portfolio.quadratic import fit_quadratic, minimiser_within
 from l2e.portfolio.run import finish
 from l2e.portfolio.surrogate import Surrogate, kendall
 
@@ -53,7 +53,7 @@ def test_trust_region_minimiser_beats_every_sampled_point():
     for spectrum in ([1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]):
         turn = rotation(3, 5)
         hessian, linear = turn.T @ np.diag(spectrum) @ turn, rng.standard_normal(3)
-        found = _within(linear, *np.linalg.eigh(hessian), 2.0)
+        found = minimiser_within(linear, *np.linalg.eigh(hessian), 2.0)
         assert np.linalg.norm(found) <= 2.0 + 1e-6
         points = rng.standard_normal((5000, 3))
         points *= 2 * rng.random((5000, 1)) ** (1 / 3) / np.linalg.norm(points, axis=1, keepdims=True)

@@ -13,7 +13,7 @@ from rich.console import Console
 from l2e.meta.folder import Finished, TrainingFolder, interruptible
 from l2e.meta.gate.outcomes import Outcomes, empty, joined, outcomes_of
 from l2e.meta.gate.settings import GateSpec
-from l2e.meta.gate.train import GateInfo, tasks_of, train_gate
+from l2e.meta.gate.train import UNTRAINED, GateInfo, tasks_of, train_gate
 from l2e.portfolio.weights import save_gate
 
 Game = TypeVar("Game")
@@ -66,7 +66,7 @@ def _played(spec: GateSpec, folder: TrainingFolder, console: Console) -> tuple[l
                     found = joined(player(tasks_of(spec, number))), (time.monotonic() - began) / 3600
                     folder.save(name, *found)
                     left = f"about {60 * found[1] * (total - number - 1):.0f} minutes left"
-                    score = f"score {found[0].stayed.mean():.3f}"
+                    score = f"score {found[0].scores[:, UNTRAINED].mean():.3f}"
                     console.print(f"round {number + 1} of {total}: {score}, {left}", highlight=False)
                 rounds.append(found[0])
                 hours += found[1]
@@ -91,7 +91,7 @@ def _trained(spec: GateSpec, folder: TrainingFolder, outcomes: Outcomes, hours: 
                 validation_error=info.validation_error,
             )
             save_gate(folder.best, weights, card)
-    folder.draw_curve("1 - expected score in training", "gain in score, held-out problems")
+    folder.draw_curve("squared error of advantages in training", "gain in score, held-out problems")
     return best
 
 

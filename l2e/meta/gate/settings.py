@@ -7,18 +7,25 @@ from l2e.core.errors import unknown
 from l2e.core.settings import Check, Count, Index, Positive, Reader, plain
 from l2e.meta.tasks import refuse_test_functions
 from l2e.problems._bbob.paper import PAPER_TRAIN
+from l2e.problems.blends import BLENDS
 from l2e.problems.landscapes import FAMILIES, SINGLE
 
-GROUPS: dict[str, tuple[str, ...]] = {"all": FAMILIES, "single": SINGLE, "none": ()}
+GROUPS: dict[str, tuple[str, ...]] = {
+    "all": (*FAMILIES, *BLENDS),
+    "plain": FAMILIES,
+    "blends": BLENDS,
+    "single": SINGLE,
+    "none": (),
+}
 """Names for groups of landscapes."""
 
 
 def _landscapes(where: str, value: Any) -> str | tuple[str, ...]:
     names = value if isinstance(value, list | tuple) else [value]
-    allowed = FAMILIES if isinstance(value, list | tuple) else GROUPS
+    allowed = (*FAMILIES, *BLENDS) if isinstance(value, list | tuple) else GROUPS
     for name in names:
         if not isinstance(name, str) or name not in allowed:
-            raise unknown(where, name, [*GROUPS, *FAMILIES])
+            raise unknown(where, name, [*GROUPS, *FAMILIES, *BLENDS])
     return tuple(names) if isinstance(value, list | tuple) else value
 
 
@@ -33,8 +40,9 @@ class GateKind:
 class Families:
     """The table [tasks]: the families of problems.
 
-    **Arguments:** `landscapes`: random ones, "all", "single" (one minimum), "none" or a list of names (see
-    `l2e.problems.landscapes`); `functions`: numbers of BBOB functions, never test functions of the paper.
+    **Arguments:** `landscapes`: random ones, "all", "plain", "blends", "single" (one minimum), "none" or a list of
+    names (see `l2e.problems.landscapes` and `l2e.problems.blends`); `functions`: numbers of BBOB functions, never test
+    functions of the paper.
     """
 
     landscapes: Annotated[str | tuple[str, ...], Reader(_landscapes)] = "all"

@@ -1,11 +1,7 @@
-"""Training of the learned gate: exact gradients of its expected score, on outcomes that were played before.
+"""Training of the gate on outcomes that were played before: s learns by how much an action is better than the others.
 
-With chances p_k = sigmoid(s_k) of leaving at moment k, the expected score of a problem is
-
-    sum_k (1 - p_1) ... (1 - p_(k-1)) p_k left_k + (1 - p_1) ... (1 - p_m) stayed
-
-in which everything is differentiable, so nothing need be sampled. The chances are of training only: a trained gate
-leaves where s > 0. Weights are chosen on problems that were not trained on, with decisions as they will be taken.
+The loss is the mean square of what s misses of score_k less the mean score of the actions that may follow. Weights are
+chosen on problems that were not trained on, by the score of the decisions as they will be taken.
 """
 
 import math
@@ -21,17 +17,19 @@ import optax
 from l2e.meta.episodes import Task
 from l2e.meta.gate.outcomes import Outcomes
 from l2e.meta.gate.settings import GateSpec, GateTraining
-from l2e.portfolio.gate import FEATURES, GateWeights, signal
+from l2e.portfolio.gate import ACTIONS, FEATURES, Action, GateWeights, signal
 
 NEAR_SHARE = 1 / 3
 """Of searches that begin near the minimum; the others begin in the centre or anywhere."""
 
-FIRST_BIAS = -3.0
-"""Far from leaving: begun nearer, some trainings fall at once into leaving everywhere and stay there."""
+FIRST_BIAS = 0.1
+"""Of quasi-Newton, which an untrained gate takes."""
+
+UNTRAINED = ACTIONS.index(Action.NEWTON)
 
 
 class GateInfo(NamedTuple):
-    """What people read of a validation: gains are in score, over a gate that never leaves."""
+    """What people read of a validation: gains are in score, over a gate that always takes quasi-Newton."""
 
     step: int
     loss: float
@@ -55,11 +53,13 @@ def tasks_of(spec: GateSpec, number: int) -> list[Task]:
 
 
 def initial_gate(training: GateTraining) -> GateWeights:
-    """Where training begins: a random inner layer, nothing behind it; it never leaves."""
+    """Where training begins: a random inner layer, nothing behind it; it always takes quasi-Newton."""
     rng = np.random.default_rng((training.seed, 7))
     inner = rng.standard_normal((training.hidden, len(FEATURES))) / math.sqrt(len(FEATURES))
-    zeros = np.zeros(training.hidden)
-    return GateWeights(inner, zeros, zeros.copy(), np.zeros(len(FEATURES)), np.asarray(FIRST_BIAS))
+    bias = np.zeros(len(ACTIONS))
+    bias[UNTRAINED] = FIRST_BIAS
+    outer, direct = np.zeros((len(ACTIONS), training.hidden)), np.zeros((len(ACTIONS), len(FEATURES)))
+    return GateWeights(inner, np.zeros(training.hidden), outer, direct, bias)
 
 
 def train_gate(spec: GateSpec, outcomes: Outcomes) -> Iterator[tuple[GateWeights, GateInfo]]:
@@ -82,7 +82,7 @@ def train_gate(spec: GateSpec, outcomes: Outcomes) -> Iterator[tuple[GateWeights
         if number % training.validate_every and number < training.steps:
             continue
         now = GateWeights(*(np.asarray(part, np.float64) for part in weights))
-        gains = decided(now, checked) - checked.stayed
+        gains = decided(now, checked) - checked.scores[:, UNTRAINED]
         better = float(gains.mean()) > best_gain
         if better:
             best, best_gain = now, float(gains.mean())
@@ -91,8 +91,8 @@ def train_gate(spec: GateSpec, outcomes: Outcomes) -> Iterator[tuple[GateWeights
             best,
             GateInfo(
                 step=number,
-                loss=1 - float(_expected(weights, played).mean()),
-                training=float((decided(now, played) - played.stayed).mean()),
+                loss=float(_missed(weights, played).mean()),
+                training=float((decided(now, played) - played.scores[:, UNTRAINED]).mean()),
                 validation=float(gains.mean()),
                 validation_error=float(gains.std(ddof=1) / math.sqrt(len(gains))),
                 validation_families=dict(zip(families, by_family.tolist(), strict=True)),
@@ -102,17 +102,22 @@ def train_gate(spec: GateSpec, outcomes: Outcomes) -> Iterator[tuple[GateWeights
 
 
 def decided(weights: GateWeights, outcomes: Outcomes) -> np.ndarray:
-    """The score of each problem with a gate that leaves where s > 0."""
-    leave = (np.asarray(signal(jnp, weights, outcomes.seen)) > 0) & (outcomes.came > 0)
-    first = leave.argmax(axis=1)
-    return np.where(leave.any(axis=1), outcomes.left[np.arange(len(first)), first], outcomes.stayed)
+    """The score of each problem with a gate that takes the action with the largest s."""
+    said = np.where(outcomes.open > 0, signal(np, weights, outcomes.seen), -np.inf)
+    chosen = np.argmax(said, axis=1)
+    return outcomes.scores[np.arange(len(chosen)), chosen]
 
 
-def _expected(weights: GateWeights, outcomes: Outcomes) -> jax.Array:
-    chance = jax.nn.sigmoid(signal(jnp, weights, outcomes.seen)) * outcomes.came
-    stay = jnp.cumprod(1 - chance, axis=1)
-    before = jnp.concatenate([jnp.ones_like(stay[:, :1]), stay[:, :-1]], axis=1)
-    return (before * chance * outcomes.left).sum(axis=1) + stay[:, -1] * outcomes.stayed
+def _missed(weights: GateWeights, outcomes: Outcomes) -> jax.Array:
+    """Of each problem, the mean square of what s misses of the advantages."""
+    may = jnp.asarray(outcomes.open)
+    count = may.sum(axis=1, keepdims=True)
+
+    def centred(values: jax.Array) -> jax.Array:
+        return (values - (values * may).sum(axis=1, keepdims=True) / count) * may
+
+    missed = centred(signal(jnp, weights, outcomes.seen)) - centred(jnp.asarray(outcomes.scores))
+    return (missed**2).sum(axis=1) / count[:, 0]
 
 
 Step: TypeAlias = Callable[[GateWeights, optax.OptState], tuple[GateWeights, optax.OptState]]
@@ -121,7 +126,7 @@ Step: TypeAlias = Callable[[GateWeights, optax.OptState], tuple[GateWeights, opt
 def _compiled(optimizer: optax.GradientTransformation, begun: GateWeights, played: Outcomes, decay: float) -> Step:
     def loss(weights: GateWeights) -> jax.Array:
         far = sum(((now - then) ** 2).sum() for now, then in zip(weights, begun, strict=True))
-        return decay * far - _expected(weights, played).mean()
+        return decay * far + _missed(weights, played).mean()
 
     @eqx.filter_jit
     def step(weights: GateWeights, state: optax.OptState) -> tuple[GateWeights, optax.OptState]:

@@ -25,7 +25,6 @@ from l2e.portfolio.gate import GateWeights
 from l2e.portfolio.method import Portfolio, drive, to_cube
 from l2e.portfolio.newton import star
 from l2e.portfolio.policy import Policy
-from l2e.portfolio.probes import NO_LINE
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.router import Router
 from l2e.portfolio.run import HALF, WIDTH, Steps
@@ -109,7 +108,7 @@ class Transfer(AbstractProgram):
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account
     ) -> Generator[np.ndarray, np.ndarray, None]:
         run = Recalling(space.dimension, budget, np.random.default_rng(seed), self.policy, account)
-        gate = Portfolio(self.gate, self.policy).gate_for(space.dimension, budget)
+        gate = Portfolio(self.gate, self.policy).gate_for()
         first = None if start is None else to_cube(start, space)
         yield from drive(run, _Search(self, run, Router(gate), first).steps(), space)
 
@@ -335,7 +334,7 @@ class _Search:
         elif follow == "newton" and self._method.has("metric") and known.has_metric:
             length = METRIC_STEP * float(np.sqrt(np.trace(covariance) / run.dimension))
             newton = MetricNewton(run.best_x, run.best_f, known.metric, length)
-            yield from run.spend("newton, as the family", descend(run, newton, None, NO_LINE, 1.0))
+            yield from run.spend("newton, as the family", descend(run, newton, 1.0))
 
     def _covariance(self) -> np.ndarray:
         if not self._jumps:
