@@ -238,6 +238,12 @@ def is_method(thing: Any) -> bool:
     return traced is not None and isinstance(thing, traced.AbstractAlgorithm)
 
 
+def is_traceable(thing: Any) -> bool:
+    """Whether this is a problem that JAX can trace."""
+    traced = sys.modules.get("l2e.core.traced.problem")
+    return traced is not None and isinstance(thing, traced.AbstractTraceableProblem)
+
+
 def seconds(what: str, given: Any) -> float | None:
     """A positive number of seconds, or None."""
     if given is None:
