@@ -64,7 +64,7 @@ def by_pycma(most: int) -> Search:
                     larger = options | {"popsize": 2 * strategy.popsize}
                     strategy = cma.CMAEvolutionStrategy(found, 2.0, larger)
                 times = 1 if handler is None else handler.evaluations
-                points, values = strategy.ask_and_eval(f, evaluations=times)
+                points, values = strategy.ask_and_eval(f, evaluations=times)  # pyright: ignore[reportArgumentType]
                 strategy.tell(points, values)
                 found = np.clip(strategy.result.xfavorite, -5, 5)
                 if handler is not None:

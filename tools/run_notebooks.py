@@ -3,9 +3,9 @@
     python tools/run_notebooks.py            # run all, write outputs into the files
     python tools/run_notebooks.py --check    # run all, write nothing
 
-A notebook is JSON, and these use nothing but Python: cells are run in one namespace, as a kernel would, what they print,
-the value of their last line and the figures they leave open are their outputs. So neither Jupyter nor a kernel is
-needed to test them.
+A notebook is JSON, and these use nothing but Python: cells are run in one namespace, as a kernel would, and what they
+print, the value of their last line and the figures they leave open are their outputs. So neither Jupyter nor a kernel
+is needed to test them.
 """
 
 import argparse
@@ -87,6 +87,7 @@ def _lines(text: str) -> list[str]:
 
 
 def main() -> None:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("notebooks", nargs="*", type=Path, default=sorted(FOLDER.glob("*.ipynb")))

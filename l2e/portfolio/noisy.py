@@ -77,9 +77,9 @@ class Noisy(AbstractProgram):
                 break
         if account.spans:
             account.spans[-1] = account.spans[-1]._replace(end=len(values), reason=str(Reason.LIMIT))
-        known = [(one.points, one.values) for one in account.known]
-        everything = [np.concatenate(parts) for parts in zip(*known, (points, values), strict=True)]
-        yield from self.decide(space, *everything, budget - len(values), len(values), account)
+        all_points = np.concatenate([*(one.points for one in account.known), points])
+        all_values = np.concatenate([*(one.values for one in account.known), values])
+        yield from self.decide(space, all_points, all_values, budget - len(values), len(values), account)
 
     def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment | None:
         return None  # it was not measured
