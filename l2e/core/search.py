@@ -10,9 +10,9 @@ from l2e.core.evaluator import Evaluator
 
 
 class Assessment(NamedTuple):
-    """A method's own assessment of its run: a confidence and the reasons for doubt."""
+    """A method's own assessment of its run: a confidence, None if it was not measured, and the reasons for doubt."""
 
-    confidence: float
+    confidence: float | None
     warnings: tuple[str, ...]
 
 

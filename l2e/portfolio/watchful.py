@@ -118,7 +118,7 @@ class Watchful(AbstractProgram):
         said = self.inner.assess(space, budget, values, account)
         if said is None or account.noise is None:
             return said
-        return Assessment(said.confidence, (*said.warnings, account.noise.sentence))
+        return Assessment(None, (*said.warnings, account.noise.sentence))  # the shares were measured without repeats
 
     def with_workers(self, workers: int) -> "Watchful":
         return dataclasses.replace(self, inner=self.inner.with_workers(workers))

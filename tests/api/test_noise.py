@@ -58,10 +58,26 @@ def test_noise_is_noticed_and_said_with_the_evidence() -> None:
     assert result.noise.deviation == pytest.approx(np.std(values, ddof=1))
     assert "values are noisy: one point evaluated 3 times gave" in result.message
     assert any("values are noisy" in said for said in result.warnings)
+    assert result.confidence is None  # it was measured without what is done now
     assert [span.part for span in result.trace][-1] == "deciding"
     assert result.trace[-1].end == result.nfev
     ends = [span.end for span in result.trace]
     assert [span.begin for span in result.trace][1:] == ends[:-1]  # nothing twice, nothing left out
+
+
+def test_the_evidence_is_in_the_users_terms() -> None:
+    rng = np.random.default_rng(0)
+    space = l2e.Space(rate=l2e.Log(1e-4, 1), y=(0.0, 1.0), fixed=3)
+    result = l2e.maximize(
+        lambda rate, y, fixed: 5 - (np.log10(rate) + 2) ** 2 - y + rng.standard_normal(), space, budget=200, rng=0
+    )
+    x, values = result.noise
+    assert 1e-4 <= x[0] <= 1
+    assert 0 <= x[1] <= 1
+    assert set(values) <= set(result.evaluations.f.tolist())
+    assert f"{values[0]:.6g}" in result.message
+    assert result.noise.sentence in result.warnings
+    assert abs(result.fun - 5) < 2
 
 
 @pytest.mark.parametrize("model", ["gauss", "additive", "outliers"])
