@@ -120,8 +120,9 @@ def minimize(
     `fun` at the `nfev` that improved it), `failures`, `n_failed`, `evaluations` (every point with its
     value, status, seconds and who asked for it), `method`, and, where the method keeps an account (`auto` does):
     `confidence` and `warnings`, its own assessment of the run, and `trace`, which part of it had which
-    evaluations and why it ended; with a model, `model`: what it did, and whether it was trusted. Success means that it
-    ended for a reason of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
+    evaluations and why it ended; with a model, `model`: what it did, and whether it was trusted; `noise`: a point and
+    the different values it has got, where values were found to be uncertain, else None. Success means that it ended
+    for a reason of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
 
     **Raises:** `InterruptedSearch`, a `KeyboardInterrupt` whose `result` is what was found, on Ctrl-C;
     `ObjectiveError`, also with a `result`, when the first answer of `fun` is no number, or it fails and `on_error` is

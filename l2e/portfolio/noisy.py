@@ -18,7 +18,7 @@ import numpy as np
 from l2e.core.box import Box
 from l2e.core.lattice import MixedBox
 from l2e.core.program import AbstractProgram
-from l2e.core.search import Account, Assessment, Recommendation, Span
+from l2e.core.search import Account, Assessment, Recommendation, Span, padded
 from l2e.portfolio.method import Portfolio, drive, to_cube
 from l2e.portfolio.policy import LARGE_ABOVE, Reach
 from l2e.portfolio.quadratic import fit_quadratic, terms_of
@@ -67,12 +67,15 @@ class Noisy(AbstractProgram):
         search = self._search(space, seed, explored, start, account)
         points, values = np.empty((0, space.dimension)), np.empty(0)
         batch = next(search)
-        while len(values) < explored:
-            batch = batch[: explored - len(values)]
+        while True:
+            asked, room = len(batch), explored - len(values)
+            batch = batch[:room] if room > 0 else batch
             told = yield batch
             points, values = np.concatenate([points, batch]), np.concatenate([values, told])
+            if len(values) >= explored and np.isfinite(values).any():  # without a value there is nothing to decide
+                break
             try:
-                batch = search.send(told) if len(values) < explored else batch
+                batch = search.send(padded(told, asked))
             except StopIteration:
                 break
         if account.spans:

@@ -184,3 +184,22 @@ def test_noise_is_for_the_default_method() -> None:
         l2e.minimize(true, bounds=BOUNDS, noisy=True, constraints=lambda x: x[0])
     with pytest.raises(ValueError, match="median"):
         l2e.minimize(true, bounds=BOUNDS, noisy="mode")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("noisy", [True, "mean", None])
+@pytest.mark.parametrize("kind", ["noise", "nan", "constant", "failing", "huge"])
+def test_whatever_comes_the_budget_is_used_and_no_part_fails(kind: str, noisy: bool | str | None) -> None:
+    rng = np.random.default_rng(0)
+    functions = {
+        "noise": lambda x: float(x @ x + rng.standard_normal()),
+        "nan": lambda x: float("nan"),
+        "constant": lambda x: 1.0,
+        "failing": lambda x: float("inf") if rng.random() < 0.5 else float(x @ x) + rng.random(),
+        "huge": lambda x: 1e300 * rng.standard_normal(),
+    }
+    for dimension in (1, 7):
+        for budget in (1, 3, 20, 90):
+            result = l2e.minimize(functions[kind], bounds=[(-5, 5)] * dimension, budget=budget, rng=0, noisy=noisy)
+            assert result.nfev == budget
+            assert not any("failed" in span.reason for span in result.trace)
