@@ -49,6 +49,36 @@ DECIDING = "deciding"
 """The name of the last part in the trace."""
 
 
+class Evaluated:
+    """All evaluations so far, kept batch by batch: to put them together each time would cost their square."""
+
+    def __init__(self) -> None:
+        self._points: list[np.ndarray] = []
+        self._values: list[np.ndarray] = []
+        self.count = 0
+        self.best_f = math.inf
+        self.best_x = np.empty(0)
+
+    def add(self, points: np.ndarray, values: np.ndarray) -> None:
+        """One more batch; failures are `+inf`."""
+        self._points.append(points)
+        self._values.append(values)
+        self.count += len(values)
+        first = int(np.argmin(values)) if len(values) else 0
+        if len(values) and values[first] < self.best_f:
+            self.best_f, self.best_x = float(values[first]), points[first].copy()
+
+    @property
+    def points(self) -> np.ndarray:
+        """In order, shape (n, d)."""
+        return np.concatenate(self._points)
+
+    @property
+    def values(self) -> np.ndarray:
+        """In order."""
+        return np.concatenate(self._values)
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Noisy(AbstractProgram):
     """The default method for functions whose values are uncertain.
@@ -65,24 +95,24 @@ class Noisy(AbstractProgram):
     ) -> Generator[np.ndarray, np.ndarray, None]:
         explored = max(1, int(SEARCHED * budget))
         search = self._search(space, seed, explored, start, account)
-        points, values = np.empty((0, space.dimension)), np.empty(0)
+        seen = Evaluated()
         batch = next(search)
         while True:
-            asked, room = len(batch), explored - len(values)
+            asked, room = len(batch), explored - seen.count
             batch = batch[:room] if room > 0 else batch
             told = yield batch
-            points, values = np.concatenate([points, batch]), np.concatenate([values, told])
-            if len(values) >= explored and np.isfinite(values).any():  # without a value there is nothing to decide
+            seen.add(batch, told)
+            if seen.count >= explored and np.isfinite(seen.best_f):  # without a value there is nothing to decide
                 break
             try:
                 batch = search.send(padded(told, asked))
             except StopIteration:
                 break
         if account.spans:
-            account.spans[-1] = account.spans[-1]._replace(end=len(values), reason=str(Reason.LIMIT))
-        all_points = np.concatenate([*(one.points for one in account.known), points])
-        all_values = np.concatenate([*(one.values for one in account.known), values])
-        yield from self.decide(space, all_points, all_values, budget - len(values), len(values), account)
+            account.spans[-1] = account.spans[-1]._replace(end=seen.count, reason=str(Reason.LIMIT))
+        points = np.concatenate([*(one.points for one in account.known), seen.points])
+        values = np.concatenate([*(one.values for one in account.known), seen.values])
+        yield from self.decide(space, points, values, budget - seen.count, seen.count, account)
 
     def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment | None:
         return None  # it was not measured

@@ -10,6 +10,7 @@ noticed by nothing else, and are what a search ends with.
 
 import dataclasses
 import functools
+import math
 from collections.abc import Generator
 
 import numpy as np
@@ -19,7 +20,7 @@ from l2e.core.lattice import MixedBox
 from l2e.core.program import AbstractProgram
 from l2e.core.search import Account, Assessment, Known, Noise, Span
 from l2e.portfolio.method import Portfolio
-from l2e.portfolio.noisy import Noisy
+from l2e.portfolio.noisy import Evaluated, Noisy
 from l2e.portfolio.policy import LARGE_ABOVE
 from l2e.portfolio.reasons import Reason
 
@@ -61,37 +62,37 @@ class Watchful(AbstractProgram):
     ) -> Generator[np.ndarray, np.ndarray, None]:
         inner = Account(notes=account.notes, known=account.known)
         search = self.inner.batches(space, seed, budget, start, inner)
-        points, values = np.empty((0, space.dimension)), np.empty(0)
+        seen = Evaluated()
         batch = next(search)
         checks: list[Span] = []
         noticed = isolated = False
         while True:
             account.spans = functools.reduce(_with, checks, list(inner.spans))
             told = yield batch
-            points, values = np.concatenate([points, batch]), np.concatenate([values, told])
+            seen.add(batch, told)
             batch = search.send(told)
-            used = len(values) + REPEATS * len(checks)
+            used = seen.count + REPEATS * len(checks)
             early = not noticed and budget - used >= LEAST_LEFT * space.dimension
             early = early and not account.notes.isdisjoint(SUSPICIOUS)
             late = not isolated and LATE * budget <= used <= budget - LEAST_TO_DECIDE
-            if not np.isfinite(values).any() or not (early or (late and _isolated(values))):
+            if not math.isfinite(seen.best_f) or not (early or (late and _isolated(seen.values))):
                 isolated = isolated or late
                 continue
             noticed, isolated = True, isolated or not early
             check = Span(CHECK, used, used + REPEATS, "no noise")
             account.spans = [*_until(functools.reduce(_with, checks, list(inner.spans)), used), check]
-            best = int(np.argmin(values))
-            again = yield np.repeat(points[best : best + 1], REPEATS, axis=0)
-            account.noise = _noise(points[best], np.append(values[best], again), values)
+            again = yield np.repeat(seen.best_x[None], REPEATS, axis=0)
+            values = seen.values
+            account.noise = _noise(seen.best_x, np.append(seen.best_f, again), values)
             checks.append(check)
             if account.noise is not None:
                 account.spans[-1] = check._replace(reason="noise")
                 kept = np.isfinite(values)
-                seen = Known(points[kept], values[kept])
+                known = Known(seen.points[kept], values[kept])
                 method = Noisy(self.inner)
                 if early:
-                    return (yield from self._under_noise(method, space, seed, budget - check.end, seen, account))
-                return (yield from method.decide(space, *seen, budget - check.end, check.end, account))
+                    return (yield from self._under_noise(method, space, seed, budget - check.end, known, account))
+                return (yield from method.decide(space, *known, budget - check.end, check.end, account))
 
     def _under_noise(
         self, method: Noisy, space: Box, seed: int, budget: int, seen: Known, account: Account
