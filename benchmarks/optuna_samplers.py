@@ -94,12 +94,13 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=100)
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
+    parser.add_argument("--samplers", nargs="+", default=list(samplers(1, 0)), choices=list(samplers(1, 0)))
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     found: dict[str, dict[str, list[float]]] = json.loads(args.out.read_text()) if args.out.exists() else {}
     for name in args.problems:
-        for sampler in samplers(args.trials, 0):
+        for sampler in args.samplers:
             try:
                 values = [
                     best(PROBLEMS[name], samplers(args.trials, seed)[sampler], args.trials)

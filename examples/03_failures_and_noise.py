@@ -45,7 +45,9 @@ except l2e.ObjectiveError as error:
     print(f"raised: {error}; the best until then was {found.fun if found else None}")
 
 result = l2e.minimize(noisy, bounds=BOUNDS, budget=400, rng=0)
-print(f"noisy: the luckiest value seen is {result.fun:.2f}; the true value there is {exact(result.x):.3f}")
-print(f"  confidence {result.confidence}")
+print(f"noisy: {result.message}")
+print(f"  recommended: {result.fun:.3f} ± {result.fun_error:.3f}; the true value there is {exact(result.x):.3f}")
+lucky = result.evaluations.x[np.argmin(result.evaluations.f)]
+print(f"  the luckiest value seen is {result.evaluations.f.min():.3f}; the true value there is {exact(lucky):.3f}")
 for warning in result.warnings:
     print(f"  {warning}")

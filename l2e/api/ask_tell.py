@@ -11,8 +11,9 @@ import numpy as np
 
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
+from l2e.api.constrain import constrainer
 from l2e.api.handed import Handed, Told
-from l2e.api.result import collect
+from l2e.api.result import collect, recommend
 from l2e.api.setup import check_inside, known_points, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.answers import as_numbers
@@ -66,7 +67,9 @@ class Optimizer:
 
     **Arguments:** as in `minimize`; in an `l2e.Space` points are dictionaries of parameters. `workers` is how many
     points you evaluate at once: with more than one, `ask` may be called while points are out, and values may be told in
-    part. Methods that run a loop of their own (`l2e methods` says which) cannot be driven this way.
+    part. With constraints that come out of the evaluation, `constraints=l2e.Returned(m)`, they are told with the
+    values: `tell(points, values, constraints)`. Methods that run a loop of their own (`l2e methods` says which) cannot
+    be driven this way.
     """
 
     def __init__(
@@ -74,6 +77,8 @@ class Optimizer:
         *,
         bounds: Any,
         integrality: Any = None,
+        constraints: Any = None,
+        noisy: bool | str | None = None,
         method: "str | AbstractAlgorithm[Any] | AbstractProgram" = DEFAULT_METHOD,
         budget: int = 10_000,
         x0: Any = None,
@@ -88,8 +93,11 @@ class Optimizer:
         self._view = view_of(bounds, integrality)
         if self._view is not None:
             bounds, x0 = self._view.box, self._view.start(x0)
+        self._limits = constrainer(constraints, self._view, bounds)
+        bounds = bounds if self._limits is None else self._limits.box
         data = known_points(known, None if self._view is None else self._view.points)
-        self._origin = self._setup = prepare(bounds, method, budget, x0, rng, population_size, data, self._workers)
+        setup = prepare(bounds, method, budget, x0, rng, population_size, data, self._workers)
+        self._origin = self._setup = setup.for_noise(noisy)
         self._target = target_value(target)
         self._max_seconds = seconds("max_seconds", max_seconds)
         self._began: float | None = None  # the clock starts with the first ask, after compilation
@@ -127,8 +135,11 @@ class Optimizer:
         batch = self._batch() if self._handed is None else self._hand_out(self._handed, n)
         return batch if self._view is None else self._view.batch(batch)
 
-    def tell(self, points: Any, values: Any) -> None:
+    def tell(self, points: Any, values: Any, constraints: Any = None) -> None:
         """Give the values of the batch last asked, in any order; NaN, None or an infinity marks a failed evaluation.
+
+        `constraints`: with `Returned(m)`, the m constraints of each point, shape (n, m); None in place of a row whose
+        evaluation failed.
 
         Points that nobody asked for may be told as well, alone or with the batch: they cost nothing, and inform the
         default method. They have to be clearly other points than those asked for.
@@ -140,6 +151,7 @@ class Optimizer:
         given = np.asarray(points, dtype=np.float64) if self._view is None else self._view.asked(batch, points)
         plain = [np.nan if value is None else value for value in _each(values)]
         numbers = np.asarray([as_numbers(value, 1)[0] for value in plain], dtype=np.float64)
+        self._take_constraints(np.atleast_2d(given), constraints)
         if self._handed is not None:
             self._tell_some(self._handed, np.atleast_2d(given), numbers)
             return
@@ -157,6 +169,19 @@ class Optimizer:
         self._told.append(told)
         self._take(told)
         self._whole = True
+
+    def _take_constraints(self, points: np.ndarray, rows: Any) -> None:
+        table = None if self._limits is None else self._limits.table
+        if (rows is None) != (table is None):
+            if table is None:
+                raise ValueError(
+                    "constraints are told only if they were announced: Optimizer(constraints=l2e.Returned(m))"
+                )
+            raise ValueError(
+                "with Returned constraints they are told with the values: tell(points, values, constraints)"
+            )
+        if table is not None:
+            table.take(points, rows)
 
     def _hand_out(self, handed: Handed, n: int | None) -> np.ndarray:
         most = self._workers - handed.out if n is None else whole_number("n", n)
@@ -199,13 +224,23 @@ class Optimizer:
         reason, fact = next(iter(self.stop().items()), ("running", None))
         message = "the search is going on" if reason == "running" else f"stopped by {reason}: {fact}"
         result = collect(self._meter, self._setup.method, reason, message, self._search)
+        if self._limits is not None:
+            result = self._limits.result(result, self._search.account.multipliers)
+        result = recommend(result, self._search, told=bool(self._setup.noisy))
         return result if self._view is None else self._view.result(result)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the whole search to a file, from which `load` resumes it. Saving again appends what is new."""
         self._mend()
         target, known = Path(path).absolute(), self._saved
-        if known is not None and known.path == target and target.is_file() and target.stat().st_size == known.size:
+        returned = self._limits is not None and self._limits.table is not None  # they are in the header of the file
+        if (
+            not returned
+            and known is not None
+            and known.path == target
+            and target.is_file()
+            and target.stat().st_size == known.size
+        ):
             new = self._new_frames(known.batches)
             with open(target, "ab") as file:
                 file.write(new)
@@ -216,12 +251,18 @@ class Optimizer:
         space = None if self._view is None else repr(self._view.space)
         unasked = [[at, known.points.tolist(), known.values.tolist()] for at, known in self._unasked]
         first = None if self._origin.known is None else [part.tolist() for part in self._origin.known]
-        given = {"space": space, "unasked": unasked, "known_points": first}
+        given = {"space": space, "unasked": unasked, "known_points": first, **self._saved_constraints()}
         header = saved.header_of(self._origin, target=self._target, max_seconds=self._max_seconds, **given)
         content = opening(header) + _frames([_Told(one.x[None], np.asarray([one.value])) for one in self._kept], 0)
         content += (b"" if self._restart is None else restart_entry(self._restart)) + self._new_frames(0)
         write_whole(target, content)
         self._saved = _Saved(target, len(content), self._entries)
+
+    def _saved_constraints(self) -> dict[str, Any]:
+        if self._limits is None:
+            return {}
+        table = self._limits.table
+        return {"constraints": True} if table is None else {"constraints": True, "returned": table.rows()}
 
     @classmethod
     def load(
@@ -232,26 +273,37 @@ class Optimizer:
         budget: int | None = None,
         bounds: Any = None,
         integrality: Any = None,
+        constraints: Any = None,
     ) -> "Optimizer":
         """Resume a saved search.
 
         **Arguments:** `method`: the algorithm object, if the search was begun with one; `budget`: another number of
-        evaluations in all, to go on after the last; `bounds`, `integrality`: the space, if it was not a plain box.
+        evaluations in all, to go on after the last; `bounds`, `integrality`: the space, if it was not a plain box;
+        `constraints`: those it was begun with, since functions are not saved.
         """
         recorded = read_journal(path)
         settings = saved.settings_of(path, recorded)
         view = None if bounds is None else view_of(bounds, integrality)
         saved.check_space(path, settings.get("space"), None if view is None else repr(view.space))
         options: dict[str, Any] = {"workers": settings.get("workers", 1)}
-        options |= {name: settings.get(name) for name in ("bounds", "x0", "population_size", "target", "max_seconds")}
+        kept = ("bounds", "x0", "population_size", "target", "max_seconds", "noisy")
+        options |= {name: settings.get(name) for name in kept}
         if view is not None:
             options["bounds"] = view.box
+        if bool(settings.get("constraints")) != (constraints is not None):
+            there = "with constraints" if settings.get("constraints") else "without constraints"
+            raise CheckpointError(f"{path} holds a search {there}: load(path, constraints=...) as it was begun")
+        limits = constrainer(constraints, view, options["bounds"])
+        if limits is not None and limits.table is not None:
+            rows = settings.get("returned") or []
+            limits.table.take(np.asarray([point for point, _ in rows]), [row for _, row in rows])
         try:
             fresh = cls(
                 method=method or settings["method"],
                 budget=saved.told_budget(path),
                 rng=saved.key_of(settings.get("key"), path),
                 known=settings.get("known_points"),
+                constraints=limits,
                 **options,
             )
         except UnknownNameError:
@@ -296,7 +348,8 @@ class Optimizer:
         if search is None:
             raise ValueError(f"method {self._setup.method!r} runs its own loop and has no ask/tell; use l2e.minimize")
         self._search: AbstractSearch = search
-        self._meter = Meter(self._setup.space, self._budget)
+        admits = None if self._limits is None else self._limits.admits()
+        self._meter = Meter(self._setup.space, self._budget, admits=admits)
         if self._setup.known is not None:
             self._meter.know(*self._setup.known)
         for evaluation in self._kept:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from l2e.api.views import VectorView, View
-from l2e.core.box import Box
+from l2e.core.box import Box, box
 from l2e.core.constraints import ConstrainedBox, Constraints, Nearest
 from l2e.core.errors import unknown
 from l2e.core.parameters import Fixed
@@ -59,14 +59,35 @@ class Table:
 
         return value
 
+    def take(self, points: np.ndarray, rows: Any) -> None:
+        """Keep the constraints of points, one row each; None or NaN where there is no value."""
+        given = [[np.nan] * self._count if row is None else row for row in rows]
+        values = np.asarray(given, dtype=np.float64).reshape(len(given), -1)
+        if values.shape != (len(points), self._count):
+            raise ValueError(f"constraints must have shape ({len(points)}, {self._count}), got {values.shape}")
+        self._rows |= {point.tobytes(): row for point, row in zip(points, values, strict=True)}
+
+    def rows(self) -> list[list[list[float]]]:
+        """All that is kept: points with their constraints, as plain numbers."""
+        return [[np.frombuffer(point).tolist(), row.tolist()] for point, row in self._rows.items()]
+
     def values(self, points: np.ndarray) -> np.ndarray:
         """Of points that were evaluated; infinite for others."""
         missing = np.full(self._count, np.inf)
         return np.asarray([self._rows.get(point.tobytes(), missing) for point in points]).reshape(-1, self._count)
 
 
+def constrainer(given: Any, view: View | None, bounds: Any) -> "Constrainer | None":
+    """The constraints of one search; None if there are none. `bounds`: the box, or what makes one."""
+    if isinstance(given, Constrainer):
+        return given
+    if given is None or (isinstance(given, list | tuple) and not given):
+        return None
+    return Constrainer(given, view, view.box if view is not None else box(bounds))
+
+
 class Constrainer:
-    """The constraints of one call of `minimize`.
+    """The constraints of one search.
 
     **Arguments:** `given`: scipy's `NonlinearConstraint` or `LinearConstraint`, dictionaries as of SLSQP, functions
     that must not be positive, a list of these, or `Returned`; `view`: how the user sees points; `inner`: the box.
@@ -88,6 +109,11 @@ class Constrainer:
     def box(self) -> ConstrainedBox:
         """The box with its constraints."""
         return ConstrainedBox(self._inner.lower, self._inner.upper, inner=self._inner, constraints=self.constraints)
+
+    def admits(self) -> Callable[[np.ndarray, float], bool]:
+        """What a new meter is told: whether a point is allowed. The nearest point is looked for anew."""
+        self.nearest = Nearest(self.constraints)
+        return self.nearest.admits
 
     def result(self, result: "OptimizeResult", multipliers: np.ndarray | None) -> "OptimizeResult":
         """A result with what is known of the constraints; the nearest point, if none is allowed."""

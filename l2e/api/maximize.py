@@ -74,4 +74,9 @@ def _turned(result: "OptimizeResult") -> "OptimizeResult":
         result.evaluations.f = -result.evaluations.f
     if "history" in result:
         result.history = result.history._replace(fun=-np.asarray(result.history.fun))
+    if result.get("noise") is not None:
+        said = result.noise.sentence
+        result.noise = result.noise._replace(values=tuple(-value for value in result.noise.values))
+        result.message = result.message.replace(said, result.noise.sentence)
+        result.warnings = [warning.replace(said, result.noise.sentence) for warning in result.warnings]
     return result

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
-from l2e.api.constrain import Constrainer
+from l2e.api.constrain import constrainer
 from l2e.api.progress import Progress
 from l2e.api.result import InterruptedSearch, collect, recommend
 from l2e.api.setup import ending_of, known_points, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
-from l2e.core.box import box
 from l2e.core.errors import unknown
 from l2e.core.evaluator import Evaluator, after_interruption
 from l2e.core.failing import on_error_policy
@@ -38,7 +37,7 @@ def minimize(
     bounds: Any = None,
     integrality: Any = None,
     constraints: Any = None,
-    noisy: bool = False,
+    noisy: bool | str | None = None,
     budget: int | None = None,
     method: "str | AbstractAlgorithm[Any] | AbstractAdapter" = DEFAULT_METHOD,
     rng: Any = None,
@@ -80,9 +79,11 @@ def minimize(
       of SLSQP, or a list of these; such functions are taken to be cheap, and their calls are not counted. Or
       `l2e.Returned(m)`: `fun` returns `(f, c)` with m constraints c <= 0. The result then has `feasible`, `violation`
       and `multipliers`. For the default method.
-    - `noisy`: whether values are uncertain. The default method then takes no differences of nearby values, keeps a
-      fifth of the budget to evaluate candidates again, and recommends the one with the best mean: `x` is that point,
-      `fun` the mean, `fun_error` its standard error, `fun_evaluations` how many it is of.
+    - `noisy`: whether values are uncertain. True: the default method takes no differences of nearby values, keeps a
+      tenth of the budget to evaluate candidates again, and recommends the one with the best median ("mean": the best
+      mean): `x` is that point, `fun` the median, `fun_error` its standard error, `fun_evaluations` of how many values.
+      None: where values look noisy, a point is evaluated twice more; if its values differ, `result.noise` and the
+      message say so, and the search goes on as with True. False: neither.
     - `budget`: the number of evaluations; never exceeded. Without one the search plans with 10,000, or 1000 per
       dimension if that is more, and ends earlier when it has settled (see `patience`).
     - `method`: a name (`l2e methods` lists them), or an algorithm object.
@@ -119,8 +120,9 @@ def minimize(
     `fun` at the `nfev` that improved it), `failures`, `n_failed`, `evaluations` (every point with its
     value, status, seconds and who asked for it), `method`, and, where the method keeps an account (`auto` does):
     `confidence` and `warnings`, its own assessment of the run, and `trace`, which part of it had which
-    evaluations and why it ended; with a model, `model`: what it did, and whether it was trusted. Success means that it
-    ended for a reason of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
+    evaluations and why it ended; with a model, `model`: what it did, and whether it was trusted; `noise`: a point and
+    the different values it has got, where values were found to be uncertain, else None. Success means that it ended
+    for a reason of its own and found a finite value; if no evaluation gave one, `x` is None and `fun` is `inf`.
 
     **Raises:** `InterruptedSearch`, a `KeyboardInterrupt` whose `result` is what was found, on Ctrl-C;
     `ObjectiveError`, also with a `result`, when the first answer of `fun` is no number, or it fails and `on_error` is
@@ -163,9 +165,8 @@ def minimize(
     if view is not None:
         bounds, x0, fun, args = view.box, view.start(x0), view.function(fun, args, vectorized), ()
         callback = view.callback(callback)
-    limits = None
-    if constraints is not None and not (isinstance(constraints, list | tuple) and not constraints):
-        limits = Constrainer(constraints, view, view.box if view is not None else box(bounds))
+    limits = constrainer(constraints, view, bounds)
+    if limits is not None:
         if limits.table is not None:
             if checkpoint is not None or workers is not None:
                 raise ValueError("constraints that are returned go with neither a checkpoint nor workers")
@@ -173,7 +174,7 @@ def minimize(
         bounds = limits.box
     data = known_points(known, None if view is None else view.points)
     setup = prepare(bounds, method, told, x0, rng, population_size, data, size)
-    setup = setup.for_noise() if noisy else setup
+    setup = setup.for_noise(noisy)
     function = WithArguments(fun, args) if args else fun
     evaluate = Evaluator(
         function,
@@ -199,8 +200,7 @@ def minimize(
         if limits is not None:
             account = None if running.search is None else running.search.account
             result = limits.result(result, None if account is None else account.multipliers)
-        if noisy:
-            result = recommend(result, running.search)
+        result = recommend(result, running.search, told=bool(noisy))
         return result if view is None else view.result(result)
 
     try:

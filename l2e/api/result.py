@@ -80,12 +80,21 @@ def collect(
     )
 
 
-def recommend(result: "OptimizeResult", search: AbstractSearch | None) -> "OptimizeResult":
-    """A result with the point that the method recommends, as far as it got to one."""
-    found = None if search is None else search.account.recommended
+def recommend(result: "OptimizeResult", search: AbstractSearch | None, told: bool) -> "OptimizeResult":
+    """A result with what the method found out about noise, and the point that it recommends, as far as it got to one.
+
+    **Arguments:** `told`: whether the user has said that values are noisy.
+    """
+    account = None if search is None else search.account
+    result.noise = None if account is None else account.noise
+    if result.noise is not None:
+        result.message = f"{result.message}; {result.noise.sentence}"
+    if not told and result.noise is None:
+        return result
+    found = None if account is None else account.recommended
     result.fun_error, result.fun_evaluations = np.inf, min(1, result.nfev)
     if found is not None:
-        result.x, result.fun = found.x.copy(), found.mean
+        result.x, result.fun = found.x.copy(), found.value
         result.fun_error, result.fun_evaluations = found.error, found.evaluations
     return result
 

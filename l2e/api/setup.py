@@ -6,7 +6,7 @@ import hashlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,16 @@ from l2e.core.adapter import AbstractAdapter
 from l2e.core.box import Box, box
 from l2e.core.constraints import ConstrainedBox
 from l2e.core.ending import Ending
+from l2e.core.errors import unknown
 from l2e.core.evaluator import Evaluator
 from l2e.core.fingerprint import fingerprint
 from l2e.core.keys import as_key, draw_bits, fold_in
 from l2e.core.lattice import MixedBox, kinds
 from l2e.core.program import AbstractProgram, ProgramSearch
 from l2e.core.search import AbstractSearch, Known, run
+
+if TYPE_CHECKING:
+    from l2e.portfolio.noisy import Statistic
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Setup:
     """Evaluations made elsewhere."""
     workers: int = 1
     """How many points are evaluated at once."""
+    noisy: "bool | Statistic | None" = None
+    """What is known of noise; None if nothing is."""
 
     def search(self) -> AbstractSearch | None:
         """What runs the method batch by batch, or None if it runs a loop of its own."""
@@ -71,20 +77,23 @@ class Setup:
         """The box without what is known of its coordinates, for methods that know none but continuous ones."""
         return Box(self.space.lower, self.space.upper) if isinstance(self.space, MixedBox) else self.space
 
-    def for_noise(self) -> "Setup":
-        """The same search for a function whose values are uncertain."""
-        from l2e.portfolio.method import Portfolio
-        from l2e.portfolio.noisy import Noisy
+    def for_noise(self, noisy: Any) -> "Setup":
+        """The same search told what is known of noise.
 
-        if not isinstance(self.searcher, Portfolio) or isinstance(self.space, ConstrainedBox):
-            raise ValueError("noisy=True is for the default method, without constraints")
-        return dataclasses.replace(self, method=f"{self.method}, noisy", searcher=Noisy(self.searcher))
+        **Arguments:** `noisy`: whether values are uncertain, "median" or "mean" if they are and points are to be
+        compared by that; None: the default method notices.
+        """
+        if noisy is not None and not isinstance(noisy, bool | np.bool_) and noisy not in STATISTICS:
+            raise unknown("noisy", noisy, ("None", "True", "False", *STATISTICS))
+        noisy = bool(noisy) if isinstance(noisy, np.bool_) else noisy
+        return dataclasses.replace(self, noisy=noisy, searcher=_for_noise(self.searcher, self.space, noisy))
 
     def continued(self, start: np.ndarray | None, budget: int, used: int) -> "Setup":
         """Another search of the same method that goes on from a point, after so many evaluations."""
         method = self.searcher
         if isinstance(self.method, str) and catalog.is_name(self.method):
             method = _built(self.method, self.space.dimension, budget, self.population_size, self.workers)
+            method = _for_noise(method, self.space, self.noisy)
         return dataclasses.replace(self, searcher=method, start=start, budget=budget, key=fold_in(self.key, used))
 
     @property
@@ -100,6 +109,7 @@ class Setup:
             "population_size": self.population_size,
             "searcher": fingerprint(self.searcher),
             **({"workers": self.workers} if self.workers > 1 else {}),
+            **({} if self.noisy is None else {"noisy": self.noisy}),
             **({} if mixed is None else {"kinds": mixed}),
             **({} if self.known is None else {"known": _digest(self.known)}),
         }
@@ -197,6 +207,25 @@ def _built(name: str, dimension: int, budget: int, size: int | None, workers: in
     return _told_workers(searcher, workers)
 
 
+def _for_noise(searcher: Searcher, space: Box, noisy: "bool | Statistic | None") -> Searcher:
+    """A method that copes with noise, or notices it, where there is one."""
+    from l2e.portfolio.method import Portfolio
+
+    known = isinstance(searcher, Portfolio) and not isinstance(space, ConstrainedBox)
+    if noisy is False or (noisy is None and not known):
+        return searcher
+    if not known:
+        raise ValueError(f"noisy={noisy!r} is for the default method, without constraints")
+    assert isinstance(searcher, Portfolio)
+    if noisy is not None:
+        from l2e.portfolio.noisy import Noisy
+
+        return Noisy(searcher, "median" if noisy is True else noisy)
+    from l2e.portfolio.watchful import Watchful, notices
+
+    return Watchful(searcher) if notices(space) else searcher
+
+
 def _told_workers(searcher: Searcher, workers: int) -> Searcher:
     return searcher.with_workers(workers) if workers > 1 and isinstance(searcher, AbstractProgram) else searcher
 
@@ -207,6 +236,12 @@ def is_method(thing: Any) -> bool:
         return True
     traced = sys.modules.get("l2e.core.traced.algorithm")
     return traced is not None and isinstance(thing, traced.AbstractAlgorithm)
+
+
+def is_traceable(thing: Any) -> bool:
+    """Whether this is a problem that JAX can trace."""
+    traced = sys.modules.get("l2e.core.traced.problem")
+    return traced is not None and isinstance(thing, traced.AbstractTraceableProblem)
 
 
 def seconds(what: str, given: Any) -> float | None:
@@ -233,6 +268,9 @@ def target_value(given: Any, what: str = "target") -> float | None:
 
 PLANNED, PLANNED_PER_DIMENSION = 10_000, 1000
 """Evaluations that a search without a budget plans with: the larger of the two."""
+
+STATISTICS = ("median", "mean")
+"""By which of them points with uncertain values can be compared."""
 
 MOST = 2**53
 """The largest budget or size: beyond, floats no longer count."""

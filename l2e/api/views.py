@@ -87,6 +87,8 @@ class View:
         result.x = None if best is None else self.vector(best)
         if not isinstance(self, VectorView):
             result.params = None if best is None else self.space.params(best)
+        if result.get("noise") is not None:
+            result.noise = result.noise._replace(x=self.vector(result.noise.x))
         if "failures" in result:
             result.failures = [one._replace(x=self.vector(one.x)) for one in result.failures]
         if "points" in result:

@@ -33,6 +33,7 @@ def minimize(
     timeout: Annotated[float | None, arg(metavar="S")] = None,
     population_size: Annotated[int | None, arg(metavar="N")] = None,
     vectorized: bool = False,
+    noisy: bool = False,
     on_error: Annotated[str, arg(metavar="penalize|raise|retry(N)")] = "penalize",
     workers: Annotated[int | None, arg(metavar="N")] = None,
     checkpoint: Annotated[Path | None, arg(metavar="FILE")] = None,
@@ -63,6 +64,7 @@ def minimize(
         timeout: Seconds one evaluation may take before it counts as failed.
         population_size: Instead of the method's own choice.
         vectorized: The function takes a batch (n, d) and returns (n,).
+        noisy: Values are uncertain; recommend the point with the best median. Noise is also noticed without it.
         on_error: What to do when the function fails: penalize (rank last, go on), raise, or retry(3) first.
         workers: Evaluate in that many processes at once; -1 for one per core.
         checkpoint: Journal of all evaluations; run the same command again to resume, also with a larger budget.
@@ -95,6 +97,7 @@ def minimize(
         "max_seconds": max_seconds,
         "timeout": timeout,
         "population_size": population_size,
+        "noisy": noisy or None,
         "on_error": on_error,
         "workers": workers,
         "checkpoint": checkpoint,
@@ -138,7 +141,7 @@ def _search(problem: Any, options: dict[str, Any]) -> tuple[Any, float, int]:
 
 def _result_table(result: Any, seconds: float, f_opt: float | None) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_row("best value", f"{result.fun:.10g}")
+    table.add_row("best value", f"{result.fun:.10g}{_error(result)}")
     if f_opt is not None:
         table.add_row("gap to optimum", f"{max(result.fun - f_opt, 0):.3g}")
     table.add_row("at x", "-" if result.x is None else _short(result.x))
@@ -152,8 +155,16 @@ def _result_table(result: Any, seconds: float, f_opt: float | None) -> Table:
         said = result.model
         table.add_row("model", f"{said.seeds} seeds, {said.jumps} jumps, then {said.strategy}; {said.why}")
     for warning in result.warnings:
-        table.add_row("note", warning)
+        if warning not in result.message:
+            table.add_row("note", warning)
     return table
+
+
+def _error(result: Any) -> str:
+    """How certain a value is that was found by several evaluations of its point."""
+    if result.get("fun_evaluations", 1) < 2:
+        return ""
+    return f" ± {result.fun_error:.2g}, of {result.fun_evaluations} evaluations"
 
 
 def _trace_table(result: Any) -> Table:
@@ -179,6 +190,8 @@ def _write_json(result: Any, name: str, seed: int, budget: int | None, seconds: 
 
     facts = {key: result[key] for key in ("fun", "nfev", "nit", "success", "status", "message", "reason", "method")}
     facts |= {key: result[key] for key in ("confidence", "warnings")}
+    if result.get("fun_evaluations", 1) > 1:
+        facts |= {"fun_error": result.fun_error, "fun_evaluations": result.fun_evaluations}
     facts["x"] = None if result.x is None else result.x.tolist()
     facts["history"] = {"nfev": result.history.nfev.tolist(), "fun": result.history.fun.tolist()}
     facts |= {"problem": name, "seed": seed, "budget": budget, "n_failed": result.n_failed, "seconds": seconds}

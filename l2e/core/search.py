@@ -10,9 +10,9 @@ from l2e.core.evaluator import Evaluator
 
 
 class Assessment(NamedTuple):
-    """A method's own assessment of its run: a confidence and the reasons for doubt."""
+    """A method's own assessment of its run: a confidence, None if it was not measured, and the reasons for doubt."""
 
-    confidence: float
+    confidence: float | None
     warnings: tuple[str, ...]
 
 
@@ -33,12 +33,31 @@ class Known(NamedTuple):
 
 
 class Recommendation(NamedTuple):
-    """A point of the box that was evaluated several times: the mean of its values, its standard error, how many."""
+    """A point of the box that was evaluated several times: the median or mean of its values, its error, how many."""
 
     x: np.ndarray
-    mean: float
+    value: float
     error: float
     evaluations: int
+
+
+class Noise(NamedTuple):
+    """The evidence that values are uncertain: one point `x`, and the different `values` that it has got."""
+
+    x: np.ndarray
+    values: tuple[float, ...]
+
+    @property
+    def deviation(self) -> float:
+        """Their standard deviation."""
+        return float(np.std(self.values, ddof=1))
+
+    @property
+    def sentence(self) -> str:
+        """The evidence in words."""
+        shown = ", ".join(f"{value:.6g}" for value in self.values[:-1]) + f" and {self.values[-1]:.6g}"
+        times = f"one point evaluated {len(self.values)} times gave {shown}"
+        return f"values are noisy: {times} (standard deviation {self.deviation:.2g})"
 
 
 @dataclasses.dataclass
@@ -53,6 +72,8 @@ class Account:
     """Of the constraints at the best point, where the method knows them."""
     recommended: Recommendation | None = None
     """What the method recommends instead of the point with the lowest value, where values are uncertain."""
+    noise: Noise | None = None
+    """What showed that values are uncertain, where the method looked and found it."""
     known: list[Known] = dataclasses.field(default_factory=list)
     """What the method is told without having asked; it may be told more at any time."""
     facts: dict[str, Any] = dataclasses.field(default_factory=dict)

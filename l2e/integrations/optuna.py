@@ -9,6 +9,7 @@ one search.
 
 import threading
 import warnings
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -28,6 +29,10 @@ evaluated ahead of a batch."""
 PLANNED = 100
 """Trials that the method plans with if it is not told."""
 
+STARTUP, MOST_STARTUP = 0.1, 10
+"""The share of the trials that are random before the search begins, and at most how many: with few trials, where a
+search begins decides in which minimum it ends."""
+
 
 class L2ESampler(optuna.samplers.BaseSampler):
     """The default method of l2e for floats, logarithms, integers, steps and categories.
@@ -37,13 +42,15 @@ class L2ESampler(optuna.samplers.BaseSampler):
     - `n_trials`: how many trials there will be, with which the method plans; when they are over, it begins another
       search with twice as many that knows all trials.
     - `x0`: parameters at which the search begins.
-    - `n_startup_trials`: trials by the independent sampler before; the search knows them.
+    - `n_startup_trials`: trials by the independent sampler before, which the search knows, and begins at the best of
+      them; a tenth of `n_trials` if not given, at most 10.
     - `independent_sampler`: for parameters that are not in all trials; random by default.
     - `warn_independent_sampling`: whether to warn when it is used.
     - `seed`: of the search; drawn and kept in the study if not given.
     - `consider_pruned_trials`: whether the last value that a pruned trial reported counts as its value; else it counts
       as failed.
-    - `search_space`: distributions by name, if they are known beforehand; then there is no first random trial.
+    - `search_space`: distributions by name, if they are known beforehand; with `n_startup_trials=0` there is then no
+      random trial.
     """
 
     def __init__(
@@ -51,17 +58,19 @@ class L2ESampler(optuna.samplers.BaseSampler):
         n_trials: int = PLANNED,
         *,
         x0: dict[str, Any] | None = None,
-        n_startup_trials: int = 1,
+        n_startup_trials: int | None = None,
         independent_sampler: Any = None,
         warn_independent_sampling: bool = True,
         seed: int | None = None,
         consider_pruned_trials: bool = True,
         search_space: Mapping[str, Any] | None = None,
     ):
+        if n_startup_trials is None:
+            n_startup_trials = 0 if x0 is not None else min(max(int(STARTUP * n_trials), 1), MOST_STARTUP)
         if n_trials < 1 or n_startup_trials < 0:
             raise ValueError("n_trials must be at least 1 and n_startup_trials at least 0")
         self._planned, self._x0, self._startup = int(n_trials), x0, int(n_startup_trials)
-        self._independent = independent_sampler or optuna.samplers.RandomSampler(seed=seed)
+        self._independent = independent_sampler
         self._warns = warn_independent_sampling
         self._seed = seed
         self._pruned = consider_pruned_trials
@@ -72,7 +81,8 @@ class L2ESampler(optuna.samplers.BaseSampler):
 
     def reseed_rng(self) -> None:
         """In another process: the search itself has no random state that processes could share."""
-        self._independent.reseed_rng()
+        if self._independent is not None:
+            self._independent.reseed_rng()
 
     def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
         if len(study.directions) > 1:
@@ -117,11 +127,23 @@ class L2ESampler(optuna.samplers.BaseSampler):
         if self._warns and PLACE in trial.system_attrs:
             warnings.warn(
                 f"the parameter {param_name!r} is not in all trials, so L2ESampler leaves it to "
-                f"{type(self._independent).__name__}",
+                f"{self._independent.__class__.__name__ if self._independent else 'a random sampler'}",
                 UserWarning,
                 stacklevel=2,
             )
-        return self._independent.sample_independent(study, trial, param_name, param_distribution)
+        sampler = self._independent
+        if sampler is None:  # random, and the same in every process that restores the study
+            words = [self._study_seed(study), trial.number, zlib.crc32(param_name.encode())]
+            sampler = optuna.samplers.RandomSampler(seed=int(np.random.SeedSequence(words).generate_state(1)[0]))
+        return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def _study_seed(self, study: Any) -> int:
+        """The seed of the study, drawn and kept in it the first time."""
+        storage, identity = study._storage, study._study_id
+        if SEED not in storage.get_study_system_attrs(identity):
+            seed = self._seed if self._seed is not None else int(np.random.SeedSequence().generate_state(1)[0])
+            storage.set_study_system_attr(identity, SEED, int(seed))
+        return int(storage.get_study_system_attrs(identity)[SEED])
 
     def before_trial(self, study: Any, trial: Any) -> None:
         """Nothing to prepare."""
@@ -176,11 +198,12 @@ class L2ESampler(optuna.samplers.BaseSampler):
     def _begin(self, study: Any, number: int, names: list[str], space: dict[str, Any], finished: list[Any]) -> None:
         """Write down with what a search begins."""
         storage, identity = study._storage, study._study_id
-        if SEED not in storage.get_study_system_attrs(identity):
-            seed = self._seed if self._seed is not None else int(np.random.SeedSequence().generate_state(1)[0])
-            storage.set_study_system_attr(identity, SEED, int(seed))
+        self._study_seed(study)
         known = [one.number for one in finished if np.isfinite(self._value(study, one))]
-        how = {"names": names, "known": known, "budget": self._planned * 2**number}
+        planned = self._planned * 2**number
+        if not number:  # random trials are part of the plan
+            planned = max(planned - min(len(finished), self._startup), 1)
+        how = {"names": names, "known": known, "budget": planned}
         storage.set_study_system_attr(identity, f"{BEGAN}:{number}", how)
 
     def _known(self, study: Any, trial: Any, space: dict[str, Any]) -> Valued:

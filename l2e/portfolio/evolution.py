@@ -102,6 +102,7 @@ class Evolution:
             self.mean, backwards = fold(self.mean)
             self.factor[backwards] *= -1
         z = run.rng.standard_normal((self.population, len(self.mean)))
+        run.expect(self.mean, self.sigma * self.factor, self.population)
         if self.surrogate is None:
             yield from self._plain(run, z)
         else:

@@ -32,6 +32,9 @@ LEAST_LEFT_OUT = 1e-6
 MORE_POINTS = 2
 """Points beyond the dimension that every fit has."""
 
+POINTS_PER_TERM = 1.5
+"""A fit to uncertain numbers has cross terms only with this many points per coefficient."""
+
 LEAST = 1e-300
 """Divisors are at least this."""
 
@@ -122,6 +125,23 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
     except (np.linalg.LinAlgError, OverflowError):
         return None
     return Quadratic(constant, linear, hessian, power, floor, cross, minimiser, fitted, values, age, squares, axes)
+
+
+def fit_scores(u: np.ndarray, scores: np.ndarray, width: float) -> np.ndarray | None:
+    """What a quadratic fitted to uncertain numbers makes of them; None where numbers do not hold the fit.
+
+    **Arguments:** `u`: all points in the whitened frame; `scores`: one number each; `width`: where weights fall off.
+    """
+    n, d = u.shape
+    cross = d <= CROSS_TERMS_UP_TO and n >= POINTS_PER_TERM * terms_of(d)
+    roots = 1 / (1 + (u**2).sum(axis=1) / (width * d))
+    scaled = _design(u, cross) * roots[:, None]
+    try:
+        solution, _ = _factor(scaled, _ridges(d, cross))
+    except np.linalg.LinAlgError:
+        return None
+    fitted = scaled @ (solution @ (scores * roots)) / roots
+    return fitted if np.isfinite(fitted).all() else None
 
 
 def _design(u: np.ndarray, cross: bool) -> np.ndarray:

@@ -12,6 +12,9 @@ class Reason(enum.StrEnum):
     RUGGED = "rugged"
     """At a minimum among many: the surroundings rise far less than its model says."""
 
+    WAVY = "wavy"
+    """A line through the start turns too often for it to be tried."""
+
     STUCK = "stuck"
     """No step leads down although the model says so: a kink."""
 

@@ -108,6 +108,9 @@ class Run:
         """Have a batch evaluated that models must not see: a cluster of points outweighs all else in a fit."""
         return (yield from self._ask(mirror(np.atleast_2d(points))))
 
+    def expect(self, mean: np.ndarray, matrix: np.ndarray, population: int) -> None:
+        """The next points are a generation of this size, or those of it that a model chose: mean + matrix z."""
+
     def look_ahead(self, points: np.ndarray) -> None:
         """These points will probably be asked for after the next batch; whoever has workers free evaluates them now."""
 

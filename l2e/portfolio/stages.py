@@ -121,6 +121,7 @@ class FirstLine:
         seen.line = yield from seen.run.spend("line", look, lambda line: f"{line.turns} turns")
         if seen.line.turns > seen.run.policy.rugged_turns:
             seen.reason = Reason.RUGGED
+            seen.run.notes.add(str(Reason.WAVY))
 
 
 class FirstAxes:

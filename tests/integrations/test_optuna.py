@@ -32,26 +32,63 @@ def test_finds_the_minimum_among_all_kinds_of_parameters() -> None:
     assert study.best_params["c"] == "b"
 
 
+def storage_of(kind: str, folder: Path) -> Any:
+    if kind == "rdb":
+        return f"sqlite:///{folder}/study.db"
+    return optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(folder / "journal.log")))
+
+
 @pytest.mark.parametrize("kind", ["rdb", "journal"])
 def test_a_study_that_is_loaded_goes_on_exactly(kind: str, tmp_path: Path) -> None:
     def storage() -> Any:
-        if kind == "rdb":
-            return f"sqlite:///{tmp_path}/study.db"
-        backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "journal.log"))
-        return optuna.storages.JournalStorage(backend)
+        return storage_of(kind, tmp_path)
 
     whole = optuna.create_study(sampler=L2ESampler(30, seed=3))
     whole.optimize(objective, n_trials=45)
     half = optuna.create_study(sampler=L2ESampler(30, seed=3), storage=storage(), study_name="s")
-    half.optimize(objective, n_trials=20)
+    half.optimize(objective, n_trials=2)  # in the midst of the random trials
+    more = optuna.load_study(sampler=L2ESampler(30, seed=3), storage=storage(), study_name="s")
+    more.optimize(objective, n_trials=18)
     rest = optuna.load_study(sampler=L2ESampler(30, seed=3), storage=storage(), study_name="s")
     rest.optimize(objective, n_trials=25)
     assert params(rest) == params(whole)
 
 
+@pytest.mark.parametrize(("kind", "count"), [("rdb", 14), ("journal", 30)])
+def test_workers_on_one_storage_share_a_search(kind: str, count: int, tmp_path: Path) -> None:
+    """Two samplers that know of each other only by the storage, with three trials out each, told in odd order."""
+    optuna.create_study(storage=storage_of(kind, tmp_path), study_name="s")
+    workers = [
+        optuna.load_study(sampler=L2ESampler(30, seed=1), storage=storage_of(kind, tmp_path), study_name="s")
+        for _ in range(2)
+    ]
+    out: list[tuple[Any, Any, float]] = []
+    for turn in range(count):
+        study = workers[turn % 2]
+        trial = study.ask()
+        out.append((study, trial, objective(trial)))
+        while len(out) > (6 if turn < count - 1 else 0):
+            owner, done, found = out.pop(turn % len(out))
+            owner.tell(done, found)
+    trials = workers[0].trials
+    assert len(trials) == count
+    places = [tuple(trial.system_attrs["l2e:place"]) for trial in trials if "l2e:place" in trial.system_attrs]
+    assert len(places) >= count // 3
+    assert len(set(places)) == len(places)
+    assert kind == "rdb" or any(row < 0 for _, _, row in places)  # ahead of a batch, by a constant liar
+
+
+def test_a_tenth_of_the_trials_is_random_and_the_search_begins_at_the_best() -> None:
+    study = optuna.create_study(sampler=L2ESampler(50, seed=0))
+    study.optimize(objective, n_trials=8)
+    ours = ["l2e:place" in trial.system_attrs for trial in study.trials]
+    assert ours == [False] * 5 + [True] * 3
+    assert len({tuple(trial.params.values()) for trial in study.trials[:5]}) == 5
+
+
 def test_points_that_are_out_are_not_given_twice() -> None:
     study = optuna.create_study(sampler=L2ESampler(60, seed=0))
-    study.optimize(objective, n_trials=1)
+    study.optimize(objective, n_trials=6)
     asked = []
     for _ in range(12):
         trial = study.ask()

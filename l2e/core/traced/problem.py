@@ -62,18 +62,27 @@ class JAXFunction(AbstractTraceableProblem):
 
     ```python
     problem = l2e.JAXFunction(lambda x: jnp.sum(x**2), l2e.box([(-5, 5)] * 3))
+    shifted = [l2e.JAXFunction(f, l2e.box([(-5, 5)] * 3), shift) for shift in shifts]  # f(x, shift)
     ```
+
+    **Arguments:** `function`: of a point, and of the parameters if there are any; `space`: the box; `parameters`:
+    arrays that the function is also given: problems of one function that differ only in them share a compilation.
     """
 
-    function: Callable[[Any], Any] = eqx.field(static=True)
+    function: Callable[..., Any] = eqx.field(static=True)
     space: Box
+    parameters: Any = None
 
-    def __init__(self, function: Callable[[Any], Any], space: Box):
+    def __init__(self, function: Callable[..., Any], space: Box, parameters: Any = None):
         self.function = function
         self.space = space
+        self.parameters = jax.tree.map(np.asarray, parameters)
 
     def evaluate(self, points: Points, key: Key | None = None) -> Values:
-        return jax.vmap(self.function)(points)
+        if self.parameters is None:
+            return jax.vmap(self.function)(points)
+        given = jax.tree.map(lambda leaf: jax.numpy.asarray(leaf, points.dtype), self.parameters)
+        return jax.vmap(lambda x: self.function(x, given))(points)
 
 
 class CallbackFunction(AbstractTraceableProblem):

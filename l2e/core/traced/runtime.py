@@ -103,7 +103,12 @@ class small_jit:  # noqa: N801 - used as a decorator
 
     def __call__(self, *arguments: Any) -> Any:
         with KEPT:
-            return self.jitted(*arguments)
+            try:
+                return self.jitted(*arguments)
+            except ValueError as error:  # JAX makes one of a Ctrl-C while it compares static arguments
+                if "KeyboardInterrupt" in str(error):
+                    raise KeyboardInterrupt from None
+                raise
 
     def clear_cache(self) -> None:
         """Drop the programs compiled so far."""
