@@ -32,8 +32,13 @@ DEVELOPED = 500
 """Members from this seed on are for development."""
 BUDGETS = (5, 10, 20, 50)
 FEW = 10
-PAIRS = {"truss": "control", "control": "truss", "seir": "tuning", "tuning": "seir"}
+PAIRS = {
+    "truss": "control", "control": "truss", "seir": "tuning", "tuning": "seir", "uav": "cartpole", "cartpole": "uav"
+}  # fmt: skip
 """Families of equal dimension: each is the wrong model of the other."""
+
+SHUFFLE = 7
+"""Seed of the order of coordinates in models that are shuffled."""
 
 COSTS = "learning.json"
 FLOOR = 1e-4
@@ -74,6 +79,7 @@ def models(name: str, folder: Path) -> dict[str, Callable[[], Any]]:
         "no-follow": lambda: plain(learned(TRAINED), without=("covariance", "metric")),
         "wrong-turned": lambda: plain(turned(learned(TRAINED))),
     }
+    found["wrong-shuffled"] = lambda: plain(turned(learned(TRAINED), shuffled=True))
     if name in PAIRS:
         found["wrong-scaled"] = lambda: plain(scaled(learned(TRAINED, PAIRS[name]), learned(TRAINED)))
     del make
@@ -88,11 +94,13 @@ def opened(model: FamilyModel) -> Plans:
     return Plans(entries, np.inf)
 
 
-def turned(model: FamilyModel) -> FamilyModel:
-    """The model of a family that does not exist: the same values, the coordinates in the opposite order."""
-    known = model.knowledge
+def turned(model: FamilyModel, shuffled: bool = False) -> FamilyModel:
+    """The model of a family that does not exist: the same values, the coordinates in the opposite order, or in any."""
+    known, order = model.knowledge, np.arange(model.dimension)[::-1]
+    if shuffled:
+        order = np.random.default_rng(SHUFFLE).permutation(model.dimension)
     other = dataclasses.replace(
-        known, ends=known.ends[:, ::-1], gradient=known.gradient[:, ::-1], metric=known.metric[::-1, ::-1]
+        known, ends=known.ends[:, order], gradient=known.gradient[:, order], metric=known.metric[np.ix_(order, order)]
     )
     return dataclasses.replace(model, knowledge=other, plans=opened(model))
 

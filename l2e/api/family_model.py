@@ -29,6 +29,10 @@ VERSION = 1
 """Of the file."""
 
 SUFFIX = ".safetensors"
+UNSURE_UP_TO = 10
+"""Evaluations per dimension up to which a model is used of which nothing was measured and whose gradients tell little:
+with few evaluations a good start is worth the most."""
+
 BEYOND = 2.0
 """A model is used up to this many times the largest budget it was judged at."""
 
@@ -286,6 +290,13 @@ def by_rule(known: Knowledge, evolves: bool, longest: float) -> Plans:
     kin = known.kin
     if kin is not None and not kin.is_family:
         return closed("its members are no more alike than random functions")
+    if not known.tells_foreign:
+        plan = Plan(True, "default", "unmeasured: by rule")
+        late = Plan(
+            False, "default", "nothing was measured, and gradients at the centre hardly tell its members from others"
+        )
+        entries = tuple((float(budget), plan if budget <= UNSURE_UP_TO else late) for budget in BUDGETS)
+        return Plans(entries, BEYOND * max(BUDGETS[-1], longest))
     follow = "evolution" if evolves else "newton" if known.has_metric else "default"
     plan = Plan(True, follow, "unmeasured: by rule")
     entries = tuple((float(budget), plan) for budget in BUDGETS)

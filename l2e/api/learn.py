@@ -1,7 +1,6 @@
-"""Learning a family: from its functions within a budget, or from journals of past searches without any evaluation."""
+"""Learning a family from its functions, within a budget."""
 
 import contextlib
-import glob
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,22 +10,18 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from l2e.api import saved
-from l2e.api.family import BUDGETS, Family, Quote, same_box
+from l2e.api.archives import evolves, knowledge_of, read_past
+from l2e.api.family import BUDGETS, Family, Quote
 from l2e.api.family_model import BEYOND, FamilyModel, Judged, by_rule
 from l2e.api.minimize import minimize
 from l2e.api.setup import whole_number
 from l2e.core.adapter import AbstractAdapter
-from l2e.core.box import box
-from l2e.core.checkpoint import CheckpointError
 from l2e.core.errors import unknown
-from l2e.core.journal import Recorded, read_journal
 from l2e.core.keys import as_key, fold_in
 from l2e.portfolio.method import Portfolio
 from l2e.portfolio.transfer.knowledge import FOLLOWS, Follow, Knowledge, Plan, Plans
 from l2e.portfolio.transfer.method import Transfer
-from l2e.portfolio.transfer.metric import shared
-from l2e.portfolio.transfer.past import EVOLVES_BELOW, Past
+from l2e.portfolio.transfer.past import Past
 from l2e.portfolio.transfer.points import Points
 
 Outcomes: TypeAlias = dict[tuple[str, float], dict[int, float]]
@@ -96,88 +91,6 @@ def learn(
     return model
 
 
-def learn_from(journals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> FamilyModel:
-    """Learn from journals of past searches alone, one for each member, without a single evaluation.
-
-    ```python
-    model = l2e.learn_from("runs/*.l2e")
-    ```
-
-    **Arguments:** `journals`: files written by `minimize(checkpoint=...)`, or a pattern.
-
-    **Raises:** `CheckpointError` for a file that is damaged or has another box; `ValueError` if there is none.
-    """
-    began = time.perf_counter()
-    paths = _paths(journals)
-    pasts = []
-    for path in paths:
-        past = _past(path, read_journal(path))
-        if pasts and not same_box(past.space, pasts[0].space):
-            raise CheckpointError(f"{path} has another box than {paths[0]}: a family has one")
-        pasts.append(past)
-    used = [(path, past) for path, past in zip(paths, pasts, strict=True) if np.isfinite(past.values).any()]
-    if not used:
-        raise ValueError(f"no journal has an evaluation with a value: {', '.join(map(str, paths[:3]))}")
-    return _from_pasts([past for _, past in used], [path.stem for path, _ in used], time.perf_counter() - began)
-
-
-def _from_pasts(pasts: list[Past], names: Sequence[str], seconds: float) -> FamilyModel:
-    knowledge = _read(pasts, False)
-    evolves, longest = _evolves(pasts), _longest(pasts)
-    plans = by_rule(knowledge, evolves, longest)
-    space = pasts[0].space
-    return FamilyModel(space, tuple(names), knowledge, plans, (), 0, seconds, "journals", evolves, longest)
-
-
-def _read(pasts: Sequence[Past], scale_free: bool) -> Knowledge:
-    """What journals say of members: nothing about each other's ends."""
-    metric = shared([past.secants for past in pasts])
-    d = pasts[0].space.dimension
-    best = np.array([past.best for past in pasts])
-    cross = np.full((len(pasts), len(pasts)), np.nan)
-    np.fill_diagonal(cross, best)
-    return Knowledge(
-        np.stack([past.end for past in pasts]),
-        best,
-        np.array([past.centre for past in pasts]),
-        np.stack([past.gradient for past in pasts]),
-        cross,
-        np.zeros((d, d)) if metric is None else metric,
-        scale_free,
-    )
-
-
-def _evolves(pasts: Sequence[Past]) -> bool:
-    return float(np.median([past.star_share for past in pasts])) < EVOLVES_BELOW
-
-
-def _longest(pasts: Sequence[Past]) -> float:
-    return float(np.median([len(past.points) for past in pasts])) / pasts[0].space.dimension
-
-
-def _paths(journals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
-    if isinstance(journals, str | os.PathLike):
-        found = sorted(glob.glob(os.fspath(journals)))
-        if not found:
-            raise ValueError(f"no journal matches {os.fspath(journals)!r}")
-        return [Path(path) for path in found]
-    paths = [Path(path) for path in journals]
-    if not paths:
-        raise ValueError("name one or more journals")
-    return paths
-
-
-def _past(path: Path, recorded: Recorded) -> Past:
-    try:
-        space = box(saved.settings_of(path, recorded)["bounds"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{path} is damaged: its header has no bounds") from error
-    rows = recorded.evaluations
-    points = np.array([row.x for row in rows]).reshape(len(rows), space.dimension)
-    values = np.array([np.inf if row.reason is not None else row.value for row in rows])
-    return Past(space, points, np.where(np.isfinite(values), values, np.inf))
-
-
 @contextlib.contextmanager
 def _workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
     """A `map` that calls its function in so many threads."""
@@ -230,18 +143,18 @@ class _Learning:
         first = self._quote.searches // self._m
         star_first = Transfer(Knowledge.empty(self._d), Plans.always(Plan(False, "default", "it has no members")))
         self._pasts = self._searches("first", range(self._m), [star_first] * self._m, first)
-        known = _read(self._pasts, self._scale_free)
+        known = knowledge_of(self._pasts, self._scale_free)
         if self._quote.cross:
             known = self._crossed(known)
-        evolves = _evolves(self._pasts)
-        plans, judged, best = by_rule(known, evolves, first / self._d), (), known.best
+        evolving = evolves(self._pasts)
+        plans, judged, best = by_rule(known, evolving, first / self._d), (), known.best
         if any(plan.opened for _, plan in plans.entries):
             plans, judged, best = self._judge(known, plans, first)
         known = Knowledge(known.ends, best, known.centre, known.gradient, known.cross, known.metric, self._scale_free)
         spent = self._quote.total - self._left
         family = self._family
         return FamilyModel(
-            family.space, family.names, known, plans, judged, spent, 0.0, "functions", evolves, first / self._d,
+            family.space, family.names, known, plans, judged, spent, 0.0, "functions", evolving, first / self._d,
             family.coordinates,
         )  # fmt: skip
 
@@ -269,7 +182,7 @@ class _Learning:
             checkpoint=path,
         )
         if path is not None:
-            return _past(path, read_journal(path))
+            return read_past(path)
         values = np.array(recorded.values)
         return Past(self._family.space, np.array(recorded.points), np.where(np.isfinite(values), values, np.inf))
 
@@ -288,6 +201,7 @@ class _Learning:
         """Leave members out: what follows the seeds, and at which budgets the model is worth its evaluations."""
         rule = plans.entries[0][1].follow
         follows: list[Follow] = [follow for follow in FOLLOWS if follow != "newton" or known.has_metric]
+        follows = follows if known.tells_foreign else ["default"]
         budgets = list(self._budgets)
         count = self._affordable(budgets, len(follows), first)
         if count < ENOUGH:

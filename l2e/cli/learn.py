@@ -77,9 +77,9 @@ def learn(
         quote: Only say what learning would cost: a few evaluations are timed, nothing is learned.
         workers: Members that are searched at the same time.
     """
+    from l2e.api.archives import learn_from
     from l2e.api.family_model import SUFFIX
     from l2e.api.learn import learn as learn_family
-    from l2e.api.learn import learn_from
 
     console = plain_console()
     paths = list(sources)

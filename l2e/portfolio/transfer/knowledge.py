@@ -171,6 +171,11 @@ class Knowledge:
         """The same by all coordinates."""
         return kin(self.gradient, whole=True)
 
+    @property
+    def tells_foreign(self) -> bool:
+        """Whether the gradient at the centre tells a function of another family."""
+        return self.kin is not None and self.kin.telling
+
     @functools.cached_property
     def gradient_features(self) -> np.ndarray | None:
         """The direction and size of the gradient at the centre, and the centre's rank; None if any is unknown."""

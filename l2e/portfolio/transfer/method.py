@@ -6,7 +6,8 @@
 3. Jumps to where kernel ridge expects the minimiser, if it was right on left-out members; seeds, the first three fixed,
    the others by the values so far. If they do not win as often as they should: the default.
 4. From the best point: the default, an evolutionary search with the members' covariance, or quasi-Newton with their
-   metric; then the default from there.
+   metric; then the default from there. Where gradients hardly tell families apart it is the default: a start that is
+   better than the centre is worth having whatever the family, a covariance or a metric of another one is not.
 """
 
 import dataclasses
@@ -148,17 +149,26 @@ class _Search:
     def steps(self) -> Steps:
         """The whole search; it never ends by itself."""
         plan = self._method.plans.plan(self._run.budget / self._run.dimension)
+        if self._method.has("gate") and not self._known.tells_foreign:
+            plan = plan._replace(follow="default")
         try:
             if not plan.opened and self._known.members >= LEAST_MEMBERS:
                 raise _ForeignError(plan.why)  # the default, from its first evaluation on
             yield from self._begin()
         except _ForeignError as foreign:
             self._say("none", False, str(foreign))
+            self._forget_seeds()
         else:
             self._say(plan.follow, True, plan.why)
             yield from self._follow(plan)
         self._run.remembers = False
         return (yield from self._router.search(self._run, self._goes_on_from()))
+
+    def _forget_seeds(self) -> None:
+        """The default's models must not see what was tried for nothing: ends of another family lie anywhere."""
+        if self._tried:
+            self._run.forget()
+            self._run.remember(np.zeros((1, self._run.dimension)), np.array([self._centre]))
 
     def _goes_on_from(self) -> np.ndarray | None:
         """Where the default begins: at the best point if the model was trusted, else where it would have begun."""
