@@ -1,30 +1,36 @@
 """Learning from journals of past searches alone, without any evaluation."""
 
+import dataclasses
 import glob
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from l2e.api import saved
-from l2e.api.family import same_box
+from l2e.api.family import feature_table, same_box
 from l2e.api.family_model import FamilyModel, by_rule
 from l2e.core.box import box
 from l2e.core.checkpoint import CheckpointError
 from l2e.core.errors import unknown
 from l2e.core.journal import read_journal
+from l2e.core.lattice import of_kinds
 from l2e.portfolio.transfer.knowledge import Knowledge
 from l2e.portfolio.transfer.metric import shared
 from l2e.portfolio.transfer.past import EVOLVES_BELOW, Past
+
+NOISY = ", noisy"
+"""How the method's name ends in journals of searches with `noisy=True`."""
 
 
 def learn_from(
     journals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     scale: Literal["same", "free"] = "same",
+    features: Mapping[str, Any] | None = None,
 ) -> FamilyModel:
     """Learn from journals of past searches alone, one for each member, without a single evaluation.
 
@@ -33,7 +39,8 @@ def learn_from(
     ```
 
     **Arguments:** `journals`: files written by `minimize(checkpoint=...)`, or a pattern; `scale`: "free" if values of
-    different members do not compare (other units, other offsets).
+    different members do not compare (other units, other offsets); `features`: numbers known of each member, by the
+    name of its journal without folder and ending.
 
     **Raises:** `CheckpointError` for a file that is damaged or has another box; `ValueError` if there is none.
     """
@@ -52,6 +59,8 @@ def learn_from(
         raise ValueError(f"no journal has an evaluation with a value: {', '.join(map(str, paths[:3]))}")
     pasts, names = [past for _, past in used], tuple(path.stem for path, _ in used)
     knowledge = knowledge_of(pasts, scale == "free")
+    if features is not None:
+        knowledge = dataclasses.replace(knowledge, traits=feature_table(features, names))
     evolving, longest = evolves(pasts), median_length(pasts)
     plans = by_rule(knowledge, evolving, longest)
     seconds = time.perf_counter() - began
@@ -105,10 +114,12 @@ def read_past(path: Path) -> Past:
     """
     recorded = read_journal(path)
     try:
-        space = box(saved.settings_of(path, recorded)["bounds"])
+        settings = saved.settings_of(path, recorded)
+        space = of_kinds(box(settings["bounds"]), settings.get("kinds"))
+        noisy = str(settings["method"]).endswith(NOISY)
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path} is damaged: its header has no bounds") from error
     rows = recorded.evaluations
     points = np.array([row.x for row in rows]).reshape(len(rows), space.dimension)
     values = np.array([np.inf if row.reason is not None else row.value for row in rows])
-    return Past(space, points, np.where(np.isfinite(values), values, np.inf))
+    return Past(space, points, np.where(np.isfinite(values), values, np.inf), noisy)

@@ -1,6 +1,7 @@
 """Learning a family from its functions, within a budget."""
 
 import contextlib
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -31,6 +32,9 @@ PICK_AT = 20
 """What follows the seeds is decided at the budget nearest to so many evaluations per dimension; for less together with
 the least budget, and for the largest one between the best two, there, too."""
 
+NOISE_FLOOR = 2.0
+"""Regrets of noisy values below so many standard errors of the best mean count as that."""
+
 ENOUGH, LEAST_LEFT_OUT = 8, 6
 """Left-out members with which several strategies are compared, else the rule's is judged alone; and with which the
 largest budget is judged, too."""
@@ -58,6 +62,7 @@ def learn(
     workers: int = 1,
     folder: str | os.PathLike[str] | None = None,
     scale: Literal["same", "free"] = "same",
+    noisy: bool = False,
 ) -> FamilyModel:
     """Learn from the members of a family, so that the next one is solved sooner.
 
@@ -77,6 +82,7 @@ def learn(
       Python's lock. The model is the same.
     - `folder`: journals of all searches go there; the same call goes on where it was killed. Give `rng`, then.
     - `scale`: "free" if values of different members do not compare (other units, other offsets).
+    - `noisy`: whether values are uncertain, as of `minimize`; members' ends are then the recommended points.
 
     **Raises:** `ValueError` for a budget too small for the members.
     """
@@ -86,7 +92,7 @@ def learn(
     began = time.perf_counter()
     place, told = None if folder is None else Path(folder), tuple(sorted(map(float, budgets)))
     with _workers(whole_number("workers", workers)) as together:
-        model = _Learning(family, quote, told, as_key(rng), place, together, scale == "free").run()
+        model = _Learning(family, quote, told, as_key(rng), place, together, scale == "free", noisy).run()
     model.seconds = time.perf_counter() - began
     return model
 
@@ -130,7 +136,9 @@ class _Learning:
         folder: Path | None,
         together: Callable[..., Iterable[Any]],
         scale_free: bool,
+        noisy: bool,
     ):
+        self._noisy = noisy
         self._family, self._quote, self._budgets, self._key = family, quote, budgets, key
         self._folder, self._together, self._scale_free = folder, together, scale_free
         self._left = quote.total
@@ -143,14 +151,14 @@ class _Learning:
         first = self._quote.searches // self._m
         star_first = Transfer(Knowledge.empty(self._d), Plans.always(Plan(False, "default", "it has no members")))
         self._pasts = self._searches("first", range(self._m), [star_first] * self._m, first)
-        known = knowledge_of(self._pasts, self._scale_free)
+        known = dataclasses.replace(knowledge_of(self._pasts, self._scale_free), traits=self._family.features)
         if self._quote.cross:
             known = self._crossed(known)
         evolving = evolves(self._pasts)
         plans, judged, best = by_rule(known, evolving, first / self._d), (), known.best
         if any(plan.opened for _, plan in plans.entries):
             plans, judged, best = self._judge(known, plans, first)
-        known = Knowledge(known.ends, best, known.centre, known.gradient, known.cross, known.metric, self._scale_free)
+        known = dataclasses.replace(known, best=best)
         spent = self._quote.total - self._left
         family = self._family
         return FamilyModel(
@@ -179,12 +187,14 @@ class _Learning:
             method=method,
             rng=fold_in(self._key, member),
             vectorized=vectorized,
+            noisy=self._noisy and not isinstance(method, Points),
             checkpoint=path,
         )
         if path is not None:
             return read_past(path)
         values = np.array(recorded.values)
-        return Past(self._family.space, np.array(recorded.points), np.where(np.isfinite(values), values, np.inf))
+        points, values = np.array(recorded.points), np.where(np.isfinite(values), values, np.inf)
+        return Past(self._family.space, points, values, self._noisy)
 
     def _crossed(self, known: Knowledge) -> Knowledge:
         """With the values of every member at the ends of all others."""
@@ -195,7 +205,7 @@ class _Learning:
         for i, (rest, past) in enumerate(zip(others, pasts, strict=True)):
             cross[i, rest] = past.values
         best = np.minimum(known.best, cross.min(axis=1))
-        return Knowledge(known.ends, best, known.centre, known.gradient, cross, known.metric, self._scale_free)
+        return dataclasses.replace(known, best=best, cross=cross)
 
     def _judge(self, known: Knowledge, plans: Plans, first: int) -> tuple[Plans, tuple[Judged, ...], np.ndarray]:
         """Leave members out: what follows the seeds, and at which budgets the model is worth its evaluations."""
@@ -265,7 +275,8 @@ class _Learning:
         size = int(per_dimension * self._d)
         for follow in follows:
             plan = Plans.always(Plan(True, follow, "left out"))
-            methods = [Transfer(known.without(i), plan) for i in left_out]
+            own = [None if known.traits is None else known.traits[i] for i in left_out]
+            methods = [Transfer(known.without(i), plan, traits=t) for i, t in zip(left_out, own, strict=True)]
             pasts = self._searches(f"{follow}-{per_dimension:g}", left_out, methods, size)
             outcomes[follow, per_dimension] = {i: past.best for i, past in zip(left_out, pasts, strict=True)}
         if size == first:
@@ -287,7 +298,8 @@ class _Learning:
         room = known.centre[i] - best[i]
         if not (np.isfinite(room) and room > 0):
             return 0.0
-        return float(np.log(max((min(value, known.centre[i]) - best[i]) / room, REGRET_FLOOR)))
+        least = max(REGRET_FLOOR, NOISE_FLOOR * self._pasts[i].error / room)
+        return float(np.log(max((min(value, known.centre[i]) - best[i]) / room, min(least, 1.0))))
 
     def _decide(
         self, known: Knowledge, outcomes: Outcomes, chosen: dict[float, Follow], plans: Plans

@@ -75,8 +75,9 @@ class Setup:
         """The same search for a function whose values are uncertain."""
         from l2e.portfolio.method import Portfolio
         from l2e.portfolio.noisy import Noisy
+        from l2e.portfolio.transfer.method import Transfer
 
-        if not isinstance(self.searcher, Portfolio) or isinstance(self.space, ConstrainedBox):
+        if not isinstance(self.searcher, Portfolio | Transfer) or isinstance(self.space, ConstrainedBox):
             raise ValueError("noisy=True is for the default method, without constraints")
         return dataclasses.replace(self, method=f"{self.method}, noisy", searcher=Noisy(self.searcher))
 

@@ -18,6 +18,7 @@ from l2e.core.search import Account, Assessment, Recommendation
 from l2e.portfolio.method import Portfolio
 from l2e.portfolio.policy import Reach
 from l2e.portfolio.quadratic import fit_quadratic, terms_of
+from l2e.portfolio.transfer.method import Transfer
 
 SEARCHED = 0.8
 """The share of the budget that is searched with; the rest decides between candidates."""
@@ -43,7 +44,7 @@ class Noisy(AbstractProgram):
     **Arguments:** `inner`: the method that searches; parts that need exact values are left out of it.
     """
 
-    inner: Portfolio
+    inner: Portfolio | Transfer
 
     def batches(
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account

@@ -19,21 +19,42 @@ EVOLVES_BELOW = 0.3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Past:
-    """One search in order: points of the box, their values (`inf` for failed ones)."""
+    """One search in order: points of the box, their values (`inf` for failed ones), and whether these are noisy."""
 
     space: Box
     points: np.ndarray
     values: np.ndarray
+    noisy: bool = False
 
     @property
     def end(self) -> np.ndarray:
         """The best point, in the unit cube."""
-        return np.clip(self.space.to_unit(self.points[int(np.argmin(self.values))]), 0, 1)
+        return np.clip(self.space.to_unit(self._best[0]), 0, 1)
 
     @property
     def best(self) -> float:
-        """The best value."""
-        return float(self.values.min())
+        """The best value, of noisy ones a mean."""
+        return self._best[1]
+
+    @property
+    def error(self) -> float:
+        """The standard error of that mean; 0 for exact values."""
+        same = (self.points == self._best[0]).all(axis=1)
+        return float(self.values[same].std(ddof=1) / np.sqrt(same.sum())) if self.noisy and same.sum() > 1 else 0.0
+
+    @functools.cached_property
+    def _best(self) -> tuple[np.ndarray, float]:
+        """The best point and its value; with noise the best mean among the points that were evaluated most often."""
+        if not self.noisy:
+            first = int(np.argmin(self.values))
+            return self.points[first], float(self.values[first])
+        points, of = np.unique(self.points, axis=0, return_inverse=True)
+        counts = np.bincount(of.ravel())
+        with np.errstate(invalid="ignore"):
+            means = np.bincount(of.ravel(), weights=self.values) / counts
+        means = np.where((counts == counts[np.isfinite(means)].max(initial=0)) & np.isfinite(means), means, np.inf)
+        first = int(np.argmin(means))
+        return points[first], float(means[first])
 
     @functools.cached_property
     def _known(self) -> dict[bytes, float]:
