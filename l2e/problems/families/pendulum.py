@@ -7,6 +7,8 @@ from l2e.problems.families.member import drawn, member
 
 STEPS, SECONDS = 100, 0.06
 DIMENSION = 12
+FAMILY = 5
+"""Its number among the families, from which members are drawn."""
 
 
 class Pendulum:
@@ -16,6 +18,11 @@ class Pendulum:
         self._gravity, self._length = rng.uniform(7, 13), rng.uniform(0.7, 1.4)
         self._mass, self._friction = rng.uniform(0.6, 1.5), rng.uniform(0.0, 0.15)
         self._torque = rng.uniform(0.35, 0.75) * self._mass * self._gravity * self._length
+
+    @property
+    def context(self) -> tuple[float, float, float, float, float]:
+        """Gravity, length, mass, friction and torque."""
+        return self._gravity, self._length, self._mass, self._friction, self._torque
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Mean over time of angle, spin and effort; one controller below and one near the top, with a soft switch."""
@@ -39,4 +46,4 @@ class Pendulum:
 
 def pendulum(seed: int) -> HostFunction:
     """Pendulum swing-up in 12-D: members differ in gravity, length, mass, friction and torque."""
-    return member(Pendulum(drawn(5, seed)), [(-4.0, 4.0)] * DIMENSION)
+    return member(Pendulum(drawn(FAMILY, seed)), [(-4.0, 4.0)] * DIMENSION)
