@@ -19,6 +19,7 @@ from l2e.core.lattice import MixedBox, kinds, of_kinds
 from l2e.portfolio.newton import star
 from l2e.portfolio.run import WIDTH
 from l2e.portfolio.transfer.knowledge import FOLLOWS, LEAST_MEMBERS, Knowledge, Plan, Plans
+from l2e.portfolio.transfer.leaps import Leaps
 from l2e.portfolio.transfer.method import Transfer
 from l2e.portfolio.transfer.past import on_box
 
@@ -331,7 +332,7 @@ def by_rule(known: Knowledge, evolves: bool, longest: float) -> Plans:
     if known.members < LEAST_MEMBERS:
         return closed(f"it has {known.members} members, and needs {LEAST_MEMBERS}")
     kin = known.kin
-    if kin is not None and not kin.is_family:
+    if kin is not None and not kin.is_family and not Leaps.told_by_traits(known):
         return closed("its members are no more alike than random functions")
     follow = "evolution" if evolves else "newton" if known.has_metric else "default"
     plan = Plan(True, follow, "unmeasured: by rule")

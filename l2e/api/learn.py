@@ -204,7 +204,7 @@ class _Learning:
         cross = known.cross.copy()
         for i, (rest, past) in enumerate(zip(others, pasts, strict=True)):
             cross[i, rest] = past.values
-        best = np.minimum(known.best, cross.min(axis=1))
+        best = known.best if self._noisy else np.minimum(known.best, cross.min(axis=1))
         return dataclasses.replace(known, best=best, cross=cross)
 
     def _judge(self, known: Knowledge, plans: Plans, first: int) -> tuple[Plans, tuple[Judged, ...], np.ndarray]:
@@ -290,7 +290,7 @@ class _Learning:
         best = known.best.copy()
         for found in outcomes.values():
             for i, value in found.items():
-                best[i] = min(best[i], value)
+                best[i] = min(best[i], value + NOISE_FLOOR * self._pasts[i].error)
         return best
 
     def _regret(self, known: Knowledge, best: np.ndarray, i: int, value: float) -> float:

@@ -30,6 +30,14 @@ class Leaps:
         """Whether features of the new member and of the others are known."""
         return self._traits is not None
 
+    @staticmethod
+    def told_by_traits(known: Knowledge) -> bool:
+        """Whether the features that the user knows of members tell where their ends are, by leaving members out."""
+        if known.traits is None or not known.members:
+            return False
+        found = jumps(known.traits, known.traits[0], known.ends)
+        return bool(found) and found[0].error < WEAK_JUMP
+
     def by_centre(self, centre: float) -> Jump | None:
         """By the user's features and the value at the centre; the better of both if only one helps."""
         known = self._known

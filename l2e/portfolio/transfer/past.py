@@ -6,6 +6,9 @@ import functools
 import numpy as np
 
 from l2e.core.box import Box
+from l2e.core.lattice import MixedBox
+from l2e.portfolio.method import from_cube
+from l2e.portfolio.mixed.grid import Grid
 from l2e.portfolio.newton import STEP, star
 from l2e.portfolio.run import HALF, WIDTH
 from l2e.portfolio.secants import LEAST_COSINE, Pair
@@ -63,7 +66,9 @@ class Past:
     @property
     def centre(self) -> float:
         """The value at the centre of the box; NaN if it was never asked for."""
-        return self._known.get(on_box(np.zeros(self.space.dimension), self.space).tobytes(), np.nan)
+        middle = np.zeros((1, self.space.dimension))
+        point = from_cube(Grid(self.space).snap(middle) if isinstance(self.space, MixedBox) else middle, self.space)
+        return self._known.get(point.tobytes(), np.nan)
 
     @property
     def gradient(self) -> np.ndarray:
