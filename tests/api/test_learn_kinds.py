@@ -26,7 +26,7 @@ def centre_of(seed: int) -> np.ndarray:
 
 def member(seed: int) -> Callable[[np.ndarray], float]:
     at = centre_of(seed)
-    return lambda x: float((SCALES * (x - at) ** 2).sum() + 6 * (1 - np.cos(3 * (x - at))).sum())
+    return lambda x: float((SCALES * (x - at) ** 2).sum() + 0.1 * (1 - np.cos(3 * (x - at))).sum())
 
 
 @pytest.fixture(scope="module")
