@@ -167,7 +167,7 @@ def _tame(y: np.ndarray) -> np.ndarray:
     middle = float(np.median(y))
     low = float(y.min())
     room = middle - low
-    return np.where(y > middle, middle + room * np.log1p((y - middle) / room), y) if room > 0 else y
+    return np.where(y > middle, middle + room * np.log1p(np.maximum(y - middle, 0) / room), y) if room > 0 else y
 
 
 def _distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
