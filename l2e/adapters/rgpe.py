@@ -35,6 +35,9 @@ CANDIDATES, AROUND = 500, 200
 FEWEST = 3
 """Evaluations, at the best ends of members, before anything is ranked."""
 
+RANKED = 60
+"""Evaluations of the new problem by whose order processes are weighted: the latest."""
+
 MOST = 300
 """Evaluations of the new problem that its own process is fitted to: the best and the latest."""
 
@@ -139,8 +142,9 @@ class RGPE(AbstractAdapter):
         count = len(self._members)
         losses = np.empty((count + 1, DRAWS))
         for i in range(count):
-            losses[i] = _loss(*self._members[i].predict(x), y, rng)
-        losses[count] = _loss(*own.left_out(), y, rng)
+            losses[i] = _loss(*self._members[i].predict(x[-RANKED:]), y[-RANKED:], rng)
+        mean, deviation = own.left_out()
+        losses[count] = _loss(mean[-RANKED:], deviation[-RANKED:], y[-RANKED:], rng)
         worse = np.median(losses[:count], axis=1) > np.quantile(losses[count], DILUTION)
         losses[:count][worse] = np.inf
         least = losses == losses.min(axis=0)

@@ -53,7 +53,7 @@ def test_the_members_of_a_test_are_the_default_of_a_suite() -> None:
 
 
 def test_what_is_no_model_and_no_journal_says_so(learned: Path, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="unknown method of a family 'wram-cmaes'.*warm-cmaes"):
+    with pytest.raises(ValueError, match=r"unknown method of a family 'wram-cmaes'.*warm-cmaes"):
         build(f"wram-cmaes@{learned}/journals", 10, 100)
     with pytest.raises(ValueError, match="no journal"):
         build(f"rgpe@{tmp_path}", 10, 100)

@@ -10,7 +10,16 @@ from l2e.problems.families.truss import Truss
 from l2e.problems.families.tuning import OTHERS
 
 NAMES = sorted(FAMILIES)
-DIMENSIONS = {"truss": 10, "antenna": 16, "seir": 8, "tuning": 8, "cartpole": 30, "pendulum": 12, "uav": 30, "control": 10}
+DIMENSIONS = {
+    "truss": 10,
+    "antenna": 16,
+    "seir": 8,
+    "tuning": 8,
+    "cartpole": 30,
+    "pendulum": 12,
+    "uav": 30,
+    "control": 10,
+}
 
 
 def points(name: str, count: int = 7) -> np.ndarray:

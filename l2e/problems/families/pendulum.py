@@ -1,5 +1,7 @@
 """A pendulum in a context: gravity, length, mass, friction and torque vary; twelve numbers are the controller."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from l2e.core.problem import HostFunction
@@ -26,8 +28,15 @@ class Pendulum:
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Mean over time of angle, spin and effort; one controller below and one near the top, with a soft switch."""
+        cost = np.zeros(len(points))
+        for angle, spin, effort in self.swing(points):
+            cost += 1 - np.cos(angle) + 0.02 * spin * spin + 0.05 * effort * effort
+        return cost / STEPS
+
+    def swing(self, points: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Angle (0 is upright), spin and effort after each step, one of each for every controller."""
         n = len(points)
-        angle, spin, cost = np.full(n, np.pi - 0.05), np.zeros(n), np.zeros(n)
+        angle, spin = np.full(n, np.pi - 0.05), np.zeros(n)
         inertia = self._mass * self._length**2
         features = np.empty((n, 5))
         for _ in range(STEPS):
@@ -40,8 +49,7 @@ class Pendulum:
             push = self._torque * effort - self._friction * spin
             spin = np.clip(spin + SECONDS * (push / inertia + self._gravity / self._length * sine), -12, 12)
             angle = angle + SECONDS * spin
-            cost += 1 - np.cos(angle) + 0.02 * spin * spin + 0.05 * effort * effort
-        return cost / STEPS
+            yield angle, spin, effort
 
 
 def pendulum(seed: int) -> HostFunction:
