@@ -46,6 +46,9 @@ PRIOR, PRIOR_ERROR = -0.3, 0.7
 """Log of the regret over the default's, expected of a family whose members are alike, before any is left out; and how
 far one budget is from the mean of the others."""
 
+DOUBT = 2.0
+"""Standard errors by which a model must be ahead if its gradients hardly tell families apart; of others one will do."""
+
 LEAST_ERROR = 0.05
 """Standard errors of few members are at least this."""
 
@@ -211,7 +214,7 @@ class _Learning:
         """Leave members out: what follows the seeds, and at which budgets the model is worth its evaluations."""
         rule = plans.entries[0][1].follow
         follows: list[Follow] = [follow for follow in FOLLOWS if follow != "newton" or known.has_metric]
-        follows = follows if known.tells_foreign else ["default"]
+        follows = follows if known.tells_foreign(self._budgets[0]) else ["default"]
         budgets = list(self._budgets)
         count = self._affordable(budgets, len(follows), first)
         if count < ENOUGH:
@@ -311,7 +314,10 @@ class _Learning:
             defaults = [self._regret(known, best, i, value) for i, value in plain.items()]
             gains = [self._regret(known, best, i, ours[i]) - own for i, own in zip(plain, defaults, strict=True)]
             judged.append(_judged(b, gains, defaults))
-        entries = tuple((one.per_dimension, _plan(one, judged, chosen[one.per_dimension], plans)) for one in judged)
+        errors = 1.0 if known.tells_foreign(self._budgets[0]) else DOUBT
+        entries = tuple(
+            (one.per_dimension, _plan(one, judged, chosen[one.per_dimension], plans, errors)) for one in judged
+        )
         return Plans(entries, BEYOND * self._budgets[-1]), tuple(judged), best
 
 
@@ -327,8 +333,8 @@ def _judged(per_dimension: float, gains: list[float], defaults: list[float]) -> 
     return Judged(per_dimension, len(gains), float(np.mean(gains)), float(error), float(np.mean(defaults)))
 
 
-def _plan(one: Judged, judged: Sequence[Judged], follow: Follow, rule: Plans) -> Plan:
-    """Use the model if it is ahead of the default by a standard error; what is expected beforehand counts, too.
+def _plan(one: Judged, judged: Sequence[Judged], follow: Follow, rule: Plans, errors: float) -> Plan:
+    """Use the model if it is ahead of the default by so many errors; what is expected beforehand counts, too.
 
     Expected is the mean gain at the other budgets, or that of families in general where nothing else was judged.
     """
@@ -341,5 +347,5 @@ def _plan(one: Judged, judged: Sequence[Judged], follow: Follow, rule: Plans) ->
     mean = (expected / PRIOR_ERROR**2 + own * one.gain) / precision
     where = "on left-out members" if one.members else "at other budgets, on left-out members,"
     said = f"{where} it leaves {np.exp(one.gain if one.members else expected):.2f} of the default's regret"
-    sure = mean + precision**-0.5 < 0
+    sure = mean + errors * precision**-0.5 < 0
     return Plan(sure, follow, said if sure else f"{said}, which is not sure enough")

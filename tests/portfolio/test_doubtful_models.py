@@ -54,11 +54,15 @@ def test_likenesses_say_whether_they_tell_families_apart() -> None:
     unlike = kin(rng.standard_normal((M, 10)) + 0.3)
     assert alike is not None
     assert unlike is not None
-    assert alike.telling
+    assert alike.telling(5)
+    assert alike.telling(50)
     assert alike.foreign < 0.02
-    assert not unlike.telling
+    assert not unlike.telling(5)
     assert unlike.foreign > TELLING_BELOW
-    assert not knowledge().tells_foreign
+    assert not knowledge().tells_foreign(5)
+    half = alike._replace(foreign=0.15)
+    assert half.telling(20)
+    assert not half.telling(50)
 
 
 @pytest.mark.parametrize("budget", [20 * D, 50 * D])

@@ -22,6 +22,9 @@ what is missing to one, or this if that is more; of few members less the last.""
 LOOKS, TELLING_BELOW = 400, 0.25
 """Random directions with which the limit is tried; it tells families apart if fewer than this share of them pass."""
 
+SURE_FROM, SURE_BELOW = 40, 0.05
+"""With so many evaluations per dimension, where a second look costs little, it must be this share."""
+
 SHARE_LOOKED_AT, LEAST_LOOKED_AT = 1 / 3, 6
 """Coordinates of the gradient that are looked at: this share of them, or this number if that is more."""
 
@@ -38,10 +41,9 @@ class Kin(NamedTuple):
     foreign: float
     """Which share of random directions would pass for a member's."""
 
-    @property
-    def telling(self) -> bool:
-        """Whether a gradient that passes says much: hardly any of another family would."""
-        return self.foreign < TELLING_BELOW
+    def telling(self, per_dimension: float) -> bool:
+        """Whether a gradient that passes says enough for a budget: hardly any of another family would."""
+        return self.foreign < (TELLING_BELOW if per_dimension < SURE_FROM else SURE_BELOW)
 
     def likeness(self, gradient: np.ndarray) -> float:
         """How near a gradient's direction, in `coordinates`, is to those of members: 1 at best."""

@@ -173,10 +173,9 @@ class Knowledge:
         """The same by all coordinates."""
         return kin(self.gradient, whole=True)
 
-    @property
-    def tells_foreign(self) -> bool:
-        """Whether the gradient at the centre tells a function of another family."""
-        return self.kin is not None and self.kin.telling
+    def tells_foreign(self, per_dimension: float) -> bool:
+        """Whether the gradient at the centre tells a function of another family surely enough for a budget."""
+        return self.kin is not None and self.kin.telling(per_dimension)
 
     @functools.cached_property
     def gradient_features(self) -> np.ndarray | None:

@@ -108,7 +108,7 @@ class TransferSearch:
         self._known, self._run, self._default, self._start = known, run, default, start
         self._left_out, self._differences = left_out, differences
         self._leaps = Leaps(known, traits)
-        self._doubtful = self._has("gate") and not (differences and known.tells_foreign)
+        self._doubtful = self._has("gate") and not (differences and known.tells_foreign(run.budget / run.dimension))
         plain = self._doubtful or run.dimension > LARGE_ABOVE or not differences
         self._plan = plan._replace(follow="default") if plain else plan
         self._bar = math.inf  # what seeds must be better than; the centre if there was no race
