@@ -2,6 +2,7 @@
 
     python tools/measure_families.py run truss --learn runs/families --out results/families
     python tools/measure_families.py table --out results/families
+    python tools/measure_families.py plans --learn runs/families --out results/families
     python tools/measure_families.py cost --out results/families
     python tools/measure_families.py picture docs/results/families.png --out results/families
 
@@ -40,7 +41,7 @@ PAIRS = {
 SHUFFLE = 7
 """Seed of the order of coordinates in models that are shuffled."""
 
-COSTS = "learning.json"
+COSTS, PLANS = "learning.json", "plans.json"
 FLOOR = 1e-4
 ASIDE = ("reference",)
 """Records that are no contestants."""
@@ -300,6 +301,20 @@ def cost(name: str, out: Path) -> None:
     print(name, known[name], flush=True)
 
 
+def plans(folder: Path, out: Path) -> None:
+    """Write down at which budgets the models of forty members are used, and how telling their gradients are."""
+    found = {}
+    for name in FAMILIES:
+        model = FamilyModel.load(folder / f"{name}-{TRAINED}")
+        kin = model.knowledge.kin
+        found[name] = {
+            "opened": [model.plans.plan(budget).opened for budget in BUDGETS],
+            "follow": [model.plans.plan(budget).follow for budget in BUDGETS],
+            "foreign": None if kin is None else kin.foreign,
+        }
+    (out / PLANS).write_text(json.dumps(found, indent=1) + "\n")
+
+
 SHOWN = {"default": "without a model", "archives": "from journals alone", "model": "learned from functions"}
 """Methods in the picture, and their names there."""
 
@@ -343,7 +358,7 @@ def picture(out: Path, path: Path) -> None:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "table", "picture", "cost"])
+    parser.add_argument("what", choices=["run", "table", "picture", "cost", "plans"])
     parser.add_argument("families", nargs="*", default=[])
     parser.add_argument("--learn", type=Path, default=Path("runs/families"), help="folder for journals of learning")
     parser.add_argument("--out", type=Path, default=Path("results/families"))
@@ -358,6 +373,9 @@ def main() -> None:
     if chosen.what == "cost":
         for name in chosen.families or FAMILIES:
             cost(name, chosen.out)
+        return
+    if chosen.what == "plans":
+        plans(chosen.learn, chosen.out)
         return
     if chosen.what == "picture":
         picture(chosen.out, Path(chosen.families[0]))

@@ -17,7 +17,7 @@ from measure_families import BUDGETS, FIRST_TESTED, TESTED, reached, read
 
 import l2e
 from l2e.core.checkpoint import load_metadata
-from l2e.meta.config import load_config
+from l2e.core.settings import read_tables
 from l2e.problems.families import FAMILIES
 
 TRAINING = "training.json"
@@ -75,7 +75,10 @@ def main() -> None:
     score(chosen.family, str(chosen.folder / "best.safetensors"), chosen.name, chosen.out)
     note(chosen.folder, chosen.name, chosen.family, chosen.cpu, chosen.out)
     if chosen.untrained is not None:
-        score(chosen.family, load_config(chosen.untrained).spec().optimizer, f"{chosen.name}-untrained", chosen.out)
+        from l2e.meta.config import parse_config
+
+        optimizer = parse_config(read_tables(chosen.untrained)).spec().optimizer
+        score(chosen.family, optimizer, f"{chosen.name}-untrained", chosen.out)
 
 
 if __name__ == "__main__":
