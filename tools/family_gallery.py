@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import matplotlib.patches
 import numpy as np
 
 import l2e
@@ -25,6 +24,7 @@ from l2e.problems.families.uav import terrain_of
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.patches import Circle
 
 MEMBERS = (1, 2)
 BUDGET = 50
@@ -93,7 +93,7 @@ def uav(ax: Any, seed: int, x: np.ndarray, colour: str) -> None:
     problem = drawn_uav(*terrain_of(seed))
     ax.imshow(problem.terrain.heights, origin="lower", cmap="Greys", extent=(1, 900, 1, 900), alpha=0.7)
     for at_x, at_y, radius in problem.terrain.real_threats:
-        ax.add_patch(mpl.patches.Circle((at_x, at_y), radius, color="#b03a3a", alpha=0.6, linewidth=0))
+        ax.add_patch(Circle((at_x, at_y), radius, color="#b03a3a", alpha=0.6, linewidth=0))
     way = problem.path(problem.space.from_unit(x))
     ax.plot(way[:, 0], way[:, 1], "o-", color=colour, linewidth=1.6, markersize=2.5)
     ax.set(title="uav, 30-D: a path around threats", xticks=[], yticks=[], xlim=(1, 900), ylim=(1, 900))

@@ -92,7 +92,8 @@ reached counts 100·d evaluations.
 COST = """\
 ## What learning costs
 
-Forty members, the default budget of learning. CPU seconds were taken on a busy machine.
+Forty members, the default budget of learning; and the CPU time of one search of 5·d evaluations with the model and
+without, values being looked up. Times were taken on a busy machine.
 """
 AIMS = """\
 ## What was aimed at
@@ -121,6 +122,7 @@ nice -n 19 l2e train experiments/train/l2e-pendulum-12d.toml --out runs/l2e-pend
 python tools/measure_family_training.py pendulum runs/l2e-pendulum --name l2e-mamba --cpu SECONDS --out results/families
 python tools/measure_families.py plans --learn runs/families --out results/families
 python tools/measure_families.py cost --out results/families
+python tools/measure_families.py overhead --learn runs/families --out results/families
 python tools/measure_families.py picture docs/results/families.png --out results/families
 ```
 """
@@ -225,7 +227,15 @@ def aims(out: Path) -> str:
 
 def costs(out: Path) -> str:
     """Evaluations and CPU time of learning, as Markdown."""
-    lines = ["| family | evaluations | per member and dimension | CPU beside the objective, s |", "|---|---|---|---|"]
+    heads = (
+        "family",
+        "evaluations",
+        "per member and dimension",
+        "CPU beside the objective, s",
+        "search, ms",
+        "default, ms",
+    )
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     path = out / COSTS
     known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name in FAMILIES:
@@ -233,5 +243,6 @@ def costs(out: Path) -> str:
             one = known[name]
             each = one["evaluations"] / TRAINED / FAMILIES[name](0).dimension
             own = one["cpu"] - one["cpu_of_objective"]
-            lines.append(f"| {name} | {one['evaluations']} | {np.round(each, 1)} | {own:.0f} |")
+            times = f"{one.get('search_ms', '-')} | {one.get('default_ms', '-')}"
+            lines.append(f"| {name} | {one['evaluations']} | {np.round(each, 1)} | {own:.0f} | {times} |")
     return "\n".join(lines)
