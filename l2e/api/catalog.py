@@ -601,7 +601,8 @@ def problem(name: str) -> "AbstractProblem":
         given[field] = int(match[2])
     if "function" not in given:
         raise ValueError(f"problem {name!r} names no function; write it like {family.example}")
-    need_jax()
+    if head.removeprefix("family-") not in MEMBERS:
+        need_jax()
     defaults = FIELD_DEFAULTS
     if family.dimension_of is not None:
         defaults = defaults | {"dimension": family.dimension_of(given["function"])}
