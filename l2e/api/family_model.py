@@ -249,6 +249,10 @@ class FamilyModel:
         kin = self.knowledge.kin if self.members else None
         if kin is not None:
             lines.append(f"trusted if the gradient at the centre is {kin.limit:.2f} alike or more to those of members")
+        if self.members >= LEAST_MEMBERS and not self.knowledge.tells_foreign(BUDGETS[0]):
+            lines.append(
+                "in doubt, since gradients hardly tell its members from others: they must beat the default's start"
+            )
         judged = {one.per_dimension: one for one in self.judged}
         if not self.plans.entries[0][1].opened and len(self.plans.entries) == 1:
             return "\n".join([*lines, f"not used: {self.plans.entries[0][1].why}"])

@@ -113,6 +113,7 @@ def test_the_card_says_members_cost_gain_and_trust(model: l2e.FamilyModel) -> No
     assert f"{model.spent} evaluations" in said
     assert "of the default's on" in said
     assert "alike" in said
+    assert "in doubt" not in said
     assert json.loads(json.dumps(model.card)) == model.card
 
 
