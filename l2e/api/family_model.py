@@ -31,7 +31,7 @@ VERSION = 2
 """Of the file; the first had no features and no mixed spaces."""
 
 SUFFIX = ".safetensors"
-BEYOND = 2.0
+BEYOND = 4.0
 """A model is used up to this many times the largest budget it was judged at."""
 
 
