@@ -242,7 +242,7 @@ def costs(out: Path) -> str:
         if name in known:
             one = known[name]
             each = one["evaluations"] / TRAINED / FAMILIES[name](0).dimension
-            own = one["cpu"] - one["cpu_of_objective"]
+            own = f"{one['cpu'] - one['cpu_of_objective']:.0f}" if "cpu" in one else "-"
             times = f"{one.get('search_ms', '-')} | {one.get('default_ms', '-')}"
-            lines.append(f"| {name} | {one['evaluations']} | {np.round(each, 1)} | {own:.0f} | {times} |")
+            lines.append(f"| {name} | {one['evaluations']} | {np.round(each, 1)} | {own} | {times} |")
     return "\n".join(lines)
