@@ -52,7 +52,7 @@ METHODS = """\
 each); `model-10`: from ten members; `seeds`: the ends of members that cover the others best, then the default,
 without gates. `ws-cma` and `optuna-source`: warm-started CMA-ES of the package `cmaes`, and Optuna's CMA-ES with
 `source_trials`; `rgpe`: a ranking-weighted ensemble of Gaussian processes, written here after the paper, with 10·d
-evaluations and at most 160. All three are told fifty evaluations of each member by rank.
+evaluations and at most 160, on two families. All three are told fifty evaluations of each member by rank.
 """
 PARTS = """\
 ## What each part is worth
@@ -81,7 +81,7 @@ TRAINED_WAY = """\
 The other way to learn from a family: the L2E paper's structured Mamba operator, meta-trained on the same forty
 members, which are in JAX (`experiments/train/l2e-pendulum-12d.toml`), by back-propagation through whole searches of
 50·d evaluations, and scored on the same unseen members at the same counted budgets. `-untrained` is the same
-optimizer with its first weights.
+optimizer with its first weights. The training was short; a longer one was not run.
 """
 SPEED = """\
 ## Evaluations to the default's value
