@@ -81,7 +81,7 @@ TRAINED_WAY = """\
 The other way to learn from a family: the L2E paper's structured Mamba operator, meta-trained on the same forty
 members, which are in JAX (`experiments/train/l2e-pendulum-12d.toml`), by back-propagation through whole searches of
 50·d evaluations, and scored on the same unseen members at the same counted budgets. `-untrained` is the same
-optimizer with its first weights. The training was short; a longer one was not run.
+optimizer with its first weights. The training was short; what a longer one gives is not known.
 """
 SPEED = """\
 ## Evaluations to the default's value
@@ -189,7 +189,8 @@ def _never(found: Found) -> str:
 
 def _speed(out: Path) -> str:
     """The mean of the models' speed-ups."""
-    return speeds(out, ("model",)).rstrip().splitlines()[-1].split("|")[2].strip() + " times fewer"
+    mean = speeds(out, ("model",)).rstrip().splitlines()[-1].split("|")[2].split()[0]
+    return f"{mean} times fewer"
 
 
 def trained(out: Path) -> str:
