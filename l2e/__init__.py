@@ -34,10 +34,10 @@ from l2e.core.stops import StopSearch as StopSearch
 
 if TYPE_CHECKING:
     from l2e import problems as problems
+    from l2e.api.archives import learn_from as learn_from
     from l2e.api.family import Family as Family
     from l2e.api.family_model import FamilyModel as FamilyModel
     from l2e.api.learn import learn as learn
-    from l2e.api.learn import learn_from as learn_from
     from l2e.api.models import load as load
     from l2e.core.traced.loop import unroll as unroll
     from l2e.core.traced.problem import AbstractTraceableProblem as AbstractTraceableProblem
@@ -47,7 +47,7 @@ LATER = {
     "Family": "l2e.api.family",
     "FamilyModel": "l2e.api.family_model",
     "learn": "l2e.api.learn",
-    "learn_from": "l2e.api.learn",
+    "learn_from": "l2e.api.archives",
 }
 """Public names that most programs do not need, and where they are."""
 

@@ -2,7 +2,9 @@
 
     python tools/measure_families.py run truss --learn runs/families --out results/families
     python tools/measure_families.py table --out results/families
+    python tools/measure_families.py plans --learn runs/families --out results/families
     python tools/measure_families.py cost --out results/families
+    python tools/measure_families.py overhead --learn runs/families --out results/families
     python tools/measure_families.py picture docs/results/families.png --out results/families
 
 Forty members (seeds 0 to 39) are learned from, twenty others (from seed 1000) are searched once with each method told
@@ -32,10 +34,18 @@ DEVELOPED = 500
 """Members from this seed on are for development."""
 BUDGETS = (5, 10, 20, 50)
 FEW = 10
-PAIRS = {"truss": "control", "control": "truss", "seir": "tuning", "tuning": "seir"}
+PAIRS = {
+    "truss": "control", "control": "truss", "seir": "tuning", "tuning": "seir", "uav": "cartpole", "cartpole": "uav"
+}  # fmt: skip
 """Families of equal dimension: each is the wrong model of the other."""
 
-COSTS = "learning.json"
+SHUFFLE = 7
+"""Seed of the order of coordinates in models that are shuffled."""
+
+REPEATS = 8
+"""Searches that are timed; the first fills tables and does not count."""
+
+COSTS, PLANS = "learning.json", "plans.json"
 FLOOR = 1e-4
 ASIDE = ("reference",)
 """Records that are no contestants."""
@@ -74,6 +84,7 @@ def models(name: str, folder: Path) -> dict[str, Callable[[], Any]]:
         "no-follow": lambda: plain(learned(TRAINED), without=("covariance", "metric")),
         "wrong-turned": lambda: plain(turned(learned(TRAINED))),
     }
+    found["wrong-shuffled"] = lambda: plain(turned(learned(TRAINED), shuffled=True))
     if name in PAIRS:
         found["wrong-scaled"] = lambda: plain(scaled(learned(TRAINED, PAIRS[name]), learned(TRAINED)))
     del make
@@ -88,11 +99,13 @@ def opened(model: FamilyModel) -> Plans:
     return Plans(entries, np.inf)
 
 
-def turned(model: FamilyModel) -> FamilyModel:
-    """The model of a family that does not exist: the same values, the coordinates in the opposite order."""
-    known = model.knowledge
+def turned(model: FamilyModel, shuffled: bool = False) -> FamilyModel:
+    """The model of a family that does not exist: the same values, the coordinates in the opposite order, or in any."""
+    known, order = model.knowledge, np.arange(model.dimension)[::-1]
+    if shuffled:
+        order = np.random.default_rng(SHUFFLE).permutation(model.dimension)
     other = dataclasses.replace(
-        known, ends=known.ends[:, ::-1], gradient=known.gradient[:, ::-1], metric=known.metric[::-1, ::-1]
+        known, ends=known.ends[:, order], gradient=known.gradient[:, order], metric=known.metric[np.ix_(order, order)]
     )
     return dataclasses.replace(model, knowledge=other, plans=opened(model))
 
@@ -287,9 +300,52 @@ def cost(name: str, out: Path) -> None:
     seconds = time.process_time() - began
     path = out / COSTS
     known = json.loads(path.read_text()) if path.exists() else {}
-    known[name] = {"evaluations": model.spent, "cpu": round(seconds, 1), "cpu_of_objective": round(spent, 1)}
+    known[name] = known.get(name, {}) | {
+        "evaluations": model.spent,
+        "cpu": round(seconds, 1),
+        "cpu_of_objective": round(spent, 1),
+    }
     path.write_text(json.dumps(known, indent=1) + "\n")
     print(name, known[name], flush=True)
+
+
+def overhead(name: str, folder: Path, out: Path) -> None:
+    """CPU time that a search with a model takes beside the default, values being looked up: the least of several."""
+    model = FamilyModel.load(folder / f"{name}-{TRAINED}")
+    member, seen = FAMILIES[name](FIRST_TESTED), {}
+
+    def function(x: np.ndarray) -> float:
+        key = x.tobytes()
+        if key not in seen:
+            seen[key] = float(member(x))
+        return seen[key]
+
+    def took(**options: Any) -> float:
+        began = time.process_time()
+        l2e.minimize(function, bounds=member.space, budget=5 * member.dimension, rng=0, **options)
+        return time.process_time() - began
+
+    both = [(took(model=model), took()) for _ in range(REPEATS)]
+    path = out / COSTS
+    known = json.loads(path.read_text()) if path.exists() else {}
+    least = [1e3 * min(times) for times in zip(*both[1:], strict=True)]
+    known[name] = known.get(name, {}) | {"search_ms": round(least[0], 1), "default_ms": round(least[1], 1)}
+    path.write_text(json.dumps(known, indent=1) + "\n")
+    print(name, known[name], flush=True)
+
+
+def plans(folder: Path, out: Path) -> None:
+    """Write down at which budgets the models of forty members are used, and how telling their gradients are."""
+    found = {}
+    for name in FAMILIES:
+        model = FamilyModel.load(folder / f"{name}-{TRAINED}")
+        kin = model.knowledge.kin
+        found[name] = {
+            "opened": [model.plans.plan(budget).opened for budget in BUDGETS],
+            "follow": [model.plans.plan(budget).follow for budget in BUDGETS],
+            "foreign": None if kin is None else kin.foreign,
+        }
+    (out / PLANS).write_text(json.dumps(found, indent=1) + "\n")
 
 
 SHOWN = {"default": "without a model", "archives": "from journals alone", "model": "learned from functions"}
@@ -335,7 +391,7 @@ def picture(out: Path, path: Path) -> None:
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["run", "table", "picture", "cost"])
+    parser.add_argument("what", choices=["run", "table", "picture", "cost", "overhead", "plans"])
     parser.add_argument("families", nargs="*", default=[])
     parser.add_argument("--learn", type=Path, default=Path("runs/families"), help="folder for journals of learning")
     parser.add_argument("--out", type=Path, default=Path("results/families"))
@@ -350,6 +406,13 @@ def main() -> None:
     if chosen.what == "cost":
         for name in chosen.families or FAMILIES:
             cost(name, chosen.out)
+        return
+    if chosen.what == "overhead":
+        for name in chosen.families or FAMILIES:
+            overhead(name, chosen.learn, chosen.out)
+        return
+    if chosen.what == "plans":
+        plans(chosen.learn, chosen.out)
         return
     if chosen.what == "picture":
         picture(chosen.out, Path(chosen.families[0]))

@@ -11,6 +11,8 @@ from l2e.core.adapter import AbstractAdapter
 from l2e.core.errors import UnknownNameError, require, unknown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from l2e.core.problem import AbstractProblem
     from l2e.core.traced.algorithm import AbstractAlgorithm
     from l2e.core.traced.problem import AbstractTraceableProblem
@@ -253,6 +255,8 @@ def method(name: str) -> Method:
         raise UnknownNameError(f"unknown method {name!r}: {RENAMED[name]}")
     if name in models.families():
         return _family(name)
+    if "@" in name or family_model(name) is not None:
+        return _transfer(name)
     if name in models.shipped() or models.is_path(name):
         return _model(name)
     raise unknown("method", name, [*METHODS, *models.families(), *models.shipped()])
@@ -273,6 +277,30 @@ def all_methods() -> dict[str, Method]:
 
     by_dimension = {name: _family(name) for name in models.families()}
     return METHODS | by_dimension | {name: _model(name) for name in models.shipped()}
+
+
+def family_model(name: str) -> "Path | None":
+    """The file of a family's model that a method's name is the path of; None if it names something else."""
+    from l2e.api import models
+    from l2e.api.family_model import family_file
+
+    return family_file(name) if models.is_path(name) else None
+
+
+def _transfer(name: str) -> Method:
+    """The default method with the model of a family, or what is made of its journals, `NAME@FOLDER`."""
+
+    def build(dimension: int, budget: int, size: int | None) -> Searcher:
+        from l2e.api import transfers
+        from l2e.api.family_model import FamilyModel
+
+        _no_size(size, name)
+        path = family_model(name)
+        if path is None:
+            return transfers.build(name, dimension)
+        return transfers.of_model(FamilyModel.load(path), name, dimension)
+
+    return Method("the default method told of solved members of a family, or a rival that is", build, "model", None)
 
 
 def _model(name: str) -> Method:
@@ -429,6 +457,38 @@ def _only(allowed: int, dimension: int) -> None:
         raise ValueError(f"problems of this family have {allowed} dimensions, not {dimension}")
 
 
+def _member(family: str) -> "Callable[..., AbstractProblem]":
+    def build(function: int, dimension: int) -> "AbstractProblem":
+        from l2e.problems.families import FAMILIES as MADE
+
+        problem = MADE[family](function)
+        _only(problem.dimension, dimension)
+        return problem
+
+    return build
+
+
+def _member_dimension(family: str) -> Callable[[int], int]:
+    def dimension(function: int) -> int:
+        from l2e.problems.families import FAMILIES as MADE
+
+        return MADE[family](function).dimension
+
+    return dimension
+
+
+MEMBERS = {
+    "truss": "sizing of a ten-bar truss, 10 dimensions",
+    "antenna": "design of an antenna array, 16 dimensions",
+    "seir": "fit of an epidemic, 8 dimensions",
+    "tuning": "tuning of a kernel machine, 8 dimensions",
+    "cartpole": "swing-up of a pole on a cart, 30 dimensions",
+    "pendulum": "swing-up of a pendulum, 12 dimensions",
+    "uav": "path of a drone, 30 dimensions",
+    "control": "functions that share nothing, 10 dimensions",
+}
+"""Families whose members are problems `family-NAME:f1000`."""
+
 FAMILIES: dict[str, Family] = {
     "bbob": Family(
         "COCO's 24 BBOB functions, official instances, any dimension from 2",
@@ -512,6 +572,16 @@ FAMILIES: dict[str, Family] = {
         for robot in ("ant", "humanoid")
     },
 }
+FAMILIES |= {
+    f"family-{name}": Family(
+        f"{summary}: members of a family to learn from (f is the member's seed)",
+        f"family-{name}:f1000",
+        _member(name),
+        ("function", "dimension"),
+        _member_dimension(name),
+    )
+    for name, summary in MEMBERS.items()
+}
 FIELD_LETTERS = {"f": "function", "i": "instance", "d": "dimension"}
 FIELD_DEFAULTS = {"instance": 1, "dimension": 10}
 
@@ -531,7 +601,8 @@ def problem(name: str) -> "AbstractProblem":
         given[field] = int(match[2])
     if "function" not in given:
         raise ValueError(f"problem {name!r} names no function; write it like {family.example}")
-    need_jax()
+    if head.removeprefix("family-") not in MEMBERS:
+        need_jax()
     defaults = FIELD_DEFAULTS
     if family.dimension_of is not None:
         defaults = defaults | {"dimension": family.dimension_of(given["function"])}

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from l2e.api.views import view_of
 from l2e.core.box import Box, box
+from l2e.core.lattice import kinds
 from l2e.core.problem import AbstractProblem, HostFunction
 
 BUDGETS = (5, 10, 20, 50)
@@ -59,9 +61,12 @@ class Family:
     **Arguments:**
 
     - `members`: functions of a point, by name; or a list of them; or problems, whose box is then the default.
-    - `bounds`: one box for all of them.
+    - `bounds`: one box for all of them, or an `l2e.Space` of named parameters, as of `minimize`.
+    - `integrality`: which coordinates are whole numbers, as of `minimize`.
     - `vectorized`: functions take a batch (n, d) and return (n,).
-    - `coordinates`: names of the coordinates, for the card.
+    - `coordinates`: names of the coordinates, for the card; those of a `Space` are taken from it.
+    - `features`: numbers that are known of each member before it is searched (loads, distances, sizes), one row for
+      each, by name or in order. A new member's are given to `minimize(features=...)`.
     """
 
     def __init__(
@@ -69,8 +74,10 @@ class Family:
         members: Mapping[str, Any] | Sequence[Any],
         bounds: Any = None,
         *,
+        integrality: Any = None,
         vectorized: bool = False,
         coordinates: Sequence[str] | None = None,
+        features: Mapping[str, Any] | Sequence[Any] | np.ndarray | None = None,
     ):
         named = dict(members) if isinstance(members, Mapping) else {str(i): f for i, f in enumerate(members)}
         if not named:
@@ -81,19 +88,29 @@ class Family:
         own = [f.space for f in named.values() if isinstance(f, AbstractProblem)]
         if bounds is None and not own:
             raise ValueError("bounds are needed: one (low, high) pair per coordinate, e.g. bounds=[(-5, 5)] * 10")
-        self.space: Box = box(own[0] if bounds is None else bounds)
+        view = view_of(own[0] if bounds is None else bounds, integrality)
+        self.space: Box = box(own[0] if bounds is None else bounds) if view is None else view.box
         for space in own:
             if not same_box(space, self.space):
                 raise ValueError("members of a family have one box; map yours onto the unit cube if they differ")
         self.functions = {name: _plain(function, vectorized) for name, function in named.items()}
+        if view is not None:
+            self.functions = {
+                name: (view.function(function, (), batched), batched)
+                for name, (function, batched) in self.functions.items()
+            }
+        self.features = None if features is None else feature_table(features, tuple(named))
         if coordinates is not None and len(coordinates) != self.dimension:
             raise ValueError(f"{len(coordinates)} names were given for {self.dimension} coordinates")
         self.coordinates = None if coordinates is None else tuple(map(str, coordinates))
 
     @classmethod
     def of(cls, make: Callable[[int], Any], seeds: Iterable[int], bounds: Any = None, **options: Any) -> "Family":
-        """The members that `make(seed)` returns."""
-        return cls({str(seed): make(seed) for seed in seeds}, bounds, **options)
+        """The members that `make(seed)` returns; `features` may be a function of the seed, too."""
+        numbers = list(seeds)
+        if callable(options.get("features")):
+            options["features"] = [options["features"](seed) for seed in numbers]
+        return cls({str(seed): make(seed) for seed in numbers}, bounds, **options)
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -134,9 +151,31 @@ def _plain(function: Any, vectorized: bool) -> tuple[Callable[[Any], Any], bool]
     return function, vectorized or isinstance(function, AbstractProblem)
 
 
+def feature_table(given: Any, names: tuple[str, ...]) -> np.ndarray:
+    """Features as one row for each member.
+
+    **Arguments:** `given`: by name, or in order; `names`: of the members.
+    """
+    if isinstance(given, Mapping):
+        missing = [name for name in names if name not in given]
+        if missing or len(given) > len(names):
+            raise ValueError(f"features are needed of all members and no others; missing: {', '.join(missing) or '-'}")
+        given = [given[name] for name in names]
+    try:
+        table = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("features must be numbers, as many for each member") from None
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or len(table) != len(names) or not table.shape[1]:
+        raise ValueError(f"features must be one row of numbers for each of {len(names)} members, got {table.shape}")
+    if not np.isfinite(table).all():
+        raise ValueError("features must be finite numbers")
+    return table
+
+
 def same_box(one: Box, other: Box) -> bool:
-    """Whether two boxes are the same, up to rounding of numbers that were written down."""
-    if one.dimension != other.dimension:
+    """Whether two boxes are the same, up to rounding of numbers that were written down, and kinds of coordinates."""
+    if one.dimension != other.dimension or kinds(one) != kinds(other):
         return False
     width = np.asarray(one.upper) - np.asarray(one.lower)
     apart = np.maximum(np.abs(one.lower - other.lower), np.abs(one.upper - other.upper))

@@ -15,9 +15,11 @@ from l2e.api.views import view_of
 from l2e.core.box import Box, box
 from l2e.core.checkpoint import CheckpointError, load_arrays, load_kind, load_metadata, save_arrays
 from l2e.core.evaluator import Evaluator
+from l2e.core.lattice import MixedBox, kinds, of_kinds
 from l2e.portfolio.newton import star
 from l2e.portfolio.run import WIDTH
 from l2e.portfolio.transfer.knowledge import FOLLOWS, LEAST_MEMBERS, Knowledge, Plan, Plans
+from l2e.portfolio.transfer.leaps import Leaps
 from l2e.portfolio.transfer.method import Transfer
 from l2e.portfolio.transfer.past import on_box
 
@@ -25,11 +27,11 @@ if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
 
 KIND = "FamilyModel"
-VERSION = 1
-"""Of the file."""
+VERSION = 2
+"""Of the file; the first had no features and no mixed spaces."""
 
 SUFFIX = ".safetensors"
-BEYOND = 2.0
+BEYOND = 4.0
 """A model is used up to this many times the largest budget it was judged at."""
 
 
@@ -83,12 +85,32 @@ class FamilyModel:
         """Number of coordinates."""
         return self.space.dimension
 
-    def method(self, *, without: tuple[str, ...] = ()) -> Transfer:
+    @property
+    def features(self) -> int:
+        """How many numbers are known of each member."""
+        return 0 if self.knowledge.traits is None else self.knowledge.traits.shape[1]
+
+    def method(self, *, without: tuple[str, ...] = (), features: Any = None) -> Transfer:
         """The search with this model, as a method for `minimize` or `Optimizer`.
 
-        **Arguments:** `without`: parts to leave out, of "gate", "jump", "covariance", "metric".
+        **Arguments:** `without`: parts to leave out, of "gate", "jump", "covariance", "metric"; `features`: of the
+        function, as many numbers as are known of each member.
         """
-        return Transfer(self.knowledge, self.plans, left_out=without)
+        return Transfer(self.knowledge, self.plans, left_out=without, traits=self._traits(features))
+
+    def _traits(self, features: Any) -> np.ndarray | None:
+        """Features of a function, checked."""
+        if features is None:
+            return None
+        try:
+            own, count = np.atleast_1d(np.asarray(features, dtype=np.float64)), self.features
+        except (TypeError, ValueError):
+            raise ValueError(f"features must be numbers, got {features!r:.80}") from None
+        if not count and self.members:
+            raise ValueError("the model knows no features of its members; leave features out")
+        if own.ndim != 1 or not own.size or (count and own.shape != (count,)) or not np.isfinite(own).all():
+            raise ValueError(f"features must be {count or 'some'} finite numbers, got {np.shape(features)}")
+        return own
 
     def add(
         self,
@@ -97,24 +119,37 @@ class FamilyModel:
         *,
         name: str | None = None,
         vectorized: bool = False,
+        bounds: Any = None,
+        features: Any = None,
     ) -> int:
         """Make a solved problem a member.
 
         **Arguments:** `fun`: the function, which is evaluated at the ends of the members, and at the centre if the
         search did not look there: at most `members + dimension + 1` times; None for no evaluation; `result`: of
-        `minimize`; `name`: of the new member.
+        `minimize`; `name`: of the new member; `bounds`: the `Space`, if that is what was searched; `features`: of the
+        new member, needed if those of the others are known.
 
         **Returns:** how many evaluations were made.
         """
         if result.x is None:
             raise ValueError("a search without a value is no member")
-        end = np.clip(self.space.to_unit(np.asarray(result.x)), 0, 1)
+        view = None if bounds is None else view_of(bounds)
+        if not same_box(self.space, self.space if view is None else view.box):
+            raise ValueError("the bounds are not those of the model's family")
+        if view is None and isinstance(self.space, MixedBox):
+            raise ValueError("the family has whole numbers or categories: name its space, bounds=space")
+        traits = self._joined_traits(features)
+        if view is not None:
+            fun = None if fun is None else view.function(fun, (), vectorized)
+        point = np.asarray(result.x) if view is None else view.point(result.get("params", result.x))
+        end = np.clip(self.space.to_unit(point), 0, 1)
         said = result.get("model")
         centre, gradient = (np.nan, np.full(self.dimension, np.nan)) if said is None else (said.centre, said.gradient)
         row, used = np.full(self.members, np.nan), 0
         if fun is not None:
             centre, gradient, row, used = self._ask(fun, vectorized, centre, gradient)
-        self.knowledge = _joined(self.knowledge, end, float(result.fun), centre, gradient, row)
+        joined = _joined(self.knowledge, end, float(result.fun), centre, gradient, row)
+        self.knowledge = dataclasses.replace(joined, traits=traits)
         self.names = (*self.names, name or f"added-{len(self.names)}")
         self.longest = self.longest or result.nfev / self.dimension
         self.spent += used
@@ -122,12 +157,19 @@ class FamilyModel:
             self.plans = by_rule(self.knowledge, self.evolves, self.longest)
         return used
 
+    def _joined_traits(self, features: Any) -> np.ndarray | None:
+        """Features of all members and one more."""
+        if self.features and features is None:
+            raise ValueError(f"the model knows {self.features} features of each member: give features of this one, too")
+        own, old = self._traits(features), self.knowledge.traits
+        return own if own is None else own[None] if old is None else np.vstack([old, own])
+
     def _ask(
         self, fun: Any, vectorized: bool, centre: float, gradient: np.ndarray
     ) -> tuple[float, np.ndarray, np.ndarray, int]:
         """Values that the search did not ask for."""
         points, steps, _ = star(np.zeros(self.dimension))
-        missing = np.flatnonzero(np.isnan(gradient))
+        missing = np.flatnonzero(np.isnan(gradient) & (not isinstance(self.space, MixedBox)))
         wanted = [] if np.isfinite(centre) else [np.zeros((1, self.dimension))]
         parts = [on_box(np.concatenate([*wanted, points[missing]]), self.space)]
         parts.append(self.space.from_unit(self.knowledge.ends))
@@ -145,6 +187,7 @@ class FamilyModel:
         target = target if target.suffix == SUFFIX else target.with_name(target.name + SUFFIX)
         arrays = {"lower": np.asarray(self.space.lower), "upper": np.asarray(self.space.upper)}
         arrays |= {name: getattr(self.knowledge, name) for name in _ARRAYS}
+        arrays["features"] = np.empty((self.members, 0)) if self.knowledge.traits is None else self.knowledge.traits
         plain = {name: np.asarray(array, dtype=np.float64) for name, array in arrays.items()}
         save_arrays(target, plain, KIND, self.card)
         return target
@@ -156,6 +199,8 @@ class FamilyModel:
             "version": VERSION,
             "members": list(self.names),
             "dimension": self.dimension,
+            "kinds": kinds(self.space),
+            "features": self.features,
             "coordinates": None if self.coordinates is None else list(self.coordinates),
             "plans": [[budget, *plan] for budget, plan in self.plans.entries],
             "largest": self.plans.largest if np.isfinite(self.plans.largest) else None,
@@ -186,7 +231,8 @@ class FamilyModel:
             )
         try:
             m, d = len(card["members"]), int(card["dimension"])
-            expected = {name: np.empty(shape) for name, shape in _shapes(m, d).items()}
+            shapes = _shapes(m, d) | ({"features": (m, int(card["features"]))} if card["version"] > 1 else {})
+            expected = {name: np.empty(shape) for name, shape in shapes.items()}
         except (KeyError, TypeError, ValueError) as error:
             raise CheckpointError(f"{path} does not hold the model of a family") from error
         arrays = load_arrays(path, expected, KIND)
@@ -203,6 +249,10 @@ class FamilyModel:
         kin = self.knowledge.kin if self.members else None
         if kin is not None:
             lines.append(f"trusted if the gradient at the centre is {kin.limit:.2f} alike or more to those of members")
+        if self.members >= LEAST_MEMBERS and not self.knowledge.tells_foreign(BUDGETS[0]):
+            lines.append(
+                "in doubt, since gradients hardly tell its members from others: they must beat the default's start"
+            )
         judged = {one.per_dimension: one for one in self.judged}
         if not self.plans.entries[0][1].opened and len(self.plans.entries) == 1:
             return "\n".join([*lines, f"not used: {self.plans.entries[0][1].why}"])
@@ -230,11 +280,13 @@ def _shapes(m: int, d: int) -> dict[str, tuple[int, ...]]:
 
 
 def _of_card(card: dict[str, Any], arrays: dict[str, np.ndarray]) -> FamilyModel:
-    space = box(np.stack([arrays["lower"], arrays["upper"]], axis=1))
+    space = of_kinds(box(np.stack([arrays["lower"], arrays["upper"]], axis=1)), card.get("kinds"))
     ends = arrays["ends"]
     if not (np.isfinite(ends).all() and (ends >= 0).all() and (ends <= 1).all() and np.isfinite(arrays["best"]).all()):
         raise ValueError("ends of members are not points of the unit cube with values")
     knowledge = Knowledge(*(arrays[name] for name in _ARRAYS), scale_free=bool(card["scale_free"]))
+    if card.get("features"):
+        knowledge = dataclasses.replace(knowledge, traits=arrays["features"])
     entries = []
     for budget, opened, follow, why in card["plans"]:
         if follow not in FOLLOWS:
@@ -284,7 +336,7 @@ def by_rule(known: Knowledge, evolves: bool, longest: float) -> Plans:
     if known.members < LEAST_MEMBERS:
         return closed(f"it has {known.members} members, and needs {LEAST_MEMBERS}")
     kin = known.kin
-    if kin is not None and not kin.is_family:
+    if kin is not None and not kin.is_family and not Leaps.told_by_traits(known):
         return closed("its members are no more alike than random functions")
     follow = "evolution" if evolves else "newton" if known.has_metric else "default"
     plan = Plan(True, follow, "unmeasured: by rule")
@@ -303,7 +355,9 @@ def family_file(name: str | os.PathLike[str]) -> Path | None:
     return None
 
 
-def with_model(model: Any, bounds: Any, method: Any) -> tuple[Any, Transfer]:
+def with_model(
+    model: Any, bounds: Any, method: Any, integrality: Any = None, features: Any = None
+) -> tuple[Any, Transfer]:
     """The bounds, those of the model if there are none, and the method of a search with a model.
 
     **Raises:** `ValueError` for bounds that are not the model's, or another method.
@@ -315,11 +369,13 @@ def with_model(model: Any, bounds: Any, method: Any) -> tuple[Any, Transfer]:
     if not (isinstance(method, str) and method == DEFAULT_METHOD):
         raise ValueError("a model goes with the default method; leave method out")
     if bounds is None:
-        return model.space, model.method()
-    view = view_of(bounds)
+        if isinstance(model.space, MixedBox):
+            raise ValueError("the model is of a space with whole numbers or categories: name it, bounds=space")
+        return model.space, model.method(features=features)
+    view = view_of(bounds, integrality)
     if not same_box(box(bounds) if view is None else view.box, model.space):
         raise ValueError(
             f"the bounds are not those of the model's family: it has {model.dimension} coordinates from "
             f"{np.asarray(model.space.lower)} to {np.asarray(model.space.upper)}"
         )
-    return bounds, model.method()
+    return bounds, model.method(features=features)

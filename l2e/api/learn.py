@@ -1,7 +1,7 @@
-"""Learning a family: from its functions within a budget, or from journals of past searches without any evaluation."""
+"""Learning a family from its functions, within a budget."""
 
 import contextlib
-import glob
+import dataclasses
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,22 +11,18 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from l2e.api import saved
-from l2e.api.family import BUDGETS, Family, Quote, same_box
+from l2e.api.archives import evolves, knowledge_of, read_past
+from l2e.api.family import BUDGETS, Family, Quote
 from l2e.api.family_model import BEYOND, FamilyModel, Judged, by_rule
 from l2e.api.minimize import minimize
 from l2e.api.setup import whole_number
 from l2e.core.adapter import AbstractAdapter
-from l2e.core.box import box
-from l2e.core.checkpoint import CheckpointError
 from l2e.core.errors import unknown
-from l2e.core.journal import Recorded, read_journal
 from l2e.core.keys import as_key, fold_in
 from l2e.portfolio.method import Portfolio
 from l2e.portfolio.transfer.knowledge import FOLLOWS, Follow, Knowledge, Plan, Plans
 from l2e.portfolio.transfer.method import Transfer
-from l2e.portfolio.transfer.metric import shared
-from l2e.portfolio.transfer.past import EVOLVES_BELOW, Past
+from l2e.portfolio.transfer.past import Past
 from l2e.portfolio.transfer.points import Points
 
 Outcomes: TypeAlias = dict[tuple[str, float], dict[int, float]]
@@ -35,6 +31,9 @@ Outcomes: TypeAlias = dict[tuple[str, float], dict[int, float]]
 PICK_AT = 20
 """What follows the seeds is decided at the budget nearest to so many evaluations per dimension; for less together with
 the least budget, and for the largest one between the best two, there, too."""
+
+NOISE_FLOOR = 2.0
+"""Regrets of noisy values below so many standard errors of the best mean count as that."""
 
 ENOUGH, LEAST_LEFT_OUT = 8, 6
 """Left-out members with which several strategies are compared, else the rule's is judged alone; and with which the
@@ -46,6 +45,9 @@ LEAST_JUDGED = 3
 PRIOR, PRIOR_ERROR = -0.3, 0.7
 """Log of the regret over the default's, expected of a family whose members are alike, before any is left out; and how
 far one budget is from the mean of the others."""
+
+DOUBT = 2.0
+"""Standard errors by which a model must be ahead if its gradients hardly tell families apart; of others one will do."""
 
 LEAST_ERROR = 0.05
 """Standard errors of few members are at least this."""
@@ -63,6 +65,7 @@ def learn(
     workers: int = 1,
     folder: str | os.PathLike[str] | None = None,
     scale: Literal["same", "free"] = "same",
+    noisy: bool = False,
 ) -> FamilyModel:
     """Learn from the members of a family, so that the next one is solved sooner.
 
@@ -82,6 +85,7 @@ def learn(
       Python's lock. The model is the same.
     - `folder`: journals of all searches go there; the same call goes on where it was killed. Give `rng`, then.
     - `scale`: "free" if values of different members do not compare (other units, other offsets).
+    - `noisy`: whether values are uncertain, as of `minimize`; members' ends are then the recommended points.
 
     **Raises:** `ValueError` for a budget too small for the members.
     """
@@ -91,91 +95,9 @@ def learn(
     began = time.perf_counter()
     place, told = None if folder is None else Path(folder), tuple(sorted(map(float, budgets)))
     with _workers(whole_number("workers", workers)) as together:
-        model = _Learning(family, quote, told, as_key(rng), place, together, scale == "free").run()
+        model = _Learning(family, quote, told, as_key(rng), place, together, scale == "free", noisy).run()
     model.seconds = time.perf_counter() - began
     return model
-
-
-def learn_from(journals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> FamilyModel:
-    """Learn from journals of past searches alone, one for each member, without a single evaluation.
-
-    ```python
-    model = l2e.learn_from("runs/*.l2e")
-    ```
-
-    **Arguments:** `journals`: files written by `minimize(checkpoint=...)`, or a pattern.
-
-    **Raises:** `CheckpointError` for a file that is damaged or has another box; `ValueError` if there is none.
-    """
-    began = time.perf_counter()
-    paths = _paths(journals)
-    pasts = []
-    for path in paths:
-        past = _past(path, read_journal(path))
-        if pasts and not same_box(past.space, pasts[0].space):
-            raise CheckpointError(f"{path} has another box than {paths[0]}: a family has one")
-        pasts.append(past)
-    used = [(path, past) for path, past in zip(paths, pasts, strict=True) if np.isfinite(past.values).any()]
-    if not used:
-        raise ValueError(f"no journal has an evaluation with a value: {', '.join(map(str, paths[:3]))}")
-    return _from_pasts([past for _, past in used], [path.stem for path, _ in used], time.perf_counter() - began)
-
-
-def _from_pasts(pasts: list[Past], names: Sequence[str], seconds: float) -> FamilyModel:
-    knowledge = _read(pasts, False)
-    evolves, longest = _evolves(pasts), _longest(pasts)
-    plans = by_rule(knowledge, evolves, longest)
-    space = pasts[0].space
-    return FamilyModel(space, tuple(names), knowledge, plans, (), 0, seconds, "journals", evolves, longest)
-
-
-def _read(pasts: Sequence[Past], scale_free: bool) -> Knowledge:
-    """What journals say of members: nothing about each other's ends."""
-    metric = shared([past.secants for past in pasts])
-    d = pasts[0].space.dimension
-    best = np.array([past.best for past in pasts])
-    cross = np.full((len(pasts), len(pasts)), np.nan)
-    np.fill_diagonal(cross, best)
-    return Knowledge(
-        np.stack([past.end for past in pasts]),
-        best,
-        np.array([past.centre for past in pasts]),
-        np.stack([past.gradient for past in pasts]),
-        cross,
-        np.zeros((d, d)) if metric is None else metric,
-        scale_free,
-    )
-
-
-def _evolves(pasts: Sequence[Past]) -> bool:
-    return float(np.median([past.star_share for past in pasts])) < EVOLVES_BELOW
-
-
-def _longest(pasts: Sequence[Past]) -> float:
-    return float(np.median([len(past.points) for past in pasts])) / pasts[0].space.dimension
-
-
-def _paths(journals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
-    if isinstance(journals, str | os.PathLike):
-        found = sorted(glob.glob(os.fspath(journals)))
-        if not found:
-            raise ValueError(f"no journal matches {os.fspath(journals)!r}")
-        return [Path(path) for path in found]
-    paths = [Path(path) for path in journals]
-    if not paths:
-        raise ValueError("name one or more journals")
-    return paths
-
-
-def _past(path: Path, recorded: Recorded) -> Past:
-    try:
-        space = box(saved.settings_of(path, recorded)["bounds"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise CheckpointError(f"{path} is damaged: its header has no bounds") from error
-    rows = recorded.evaluations
-    points = np.array([row.x for row in rows]).reshape(len(rows), space.dimension)
-    values = np.array([np.inf if row.reason is not None else row.value for row in rows])
-    return Past(space, points, np.where(np.isfinite(values), values, np.inf))
 
 
 @contextlib.contextmanager
@@ -217,7 +139,9 @@ class _Learning:
         folder: Path | None,
         together: Callable[..., Iterable[Any]],
         scale_free: bool,
+        noisy: bool,
     ):
+        self._noisy = noisy
         self._family, self._quote, self._budgets, self._key = family, quote, budgets, key
         self._folder, self._together, self._scale_free = folder, together, scale_free
         self._left = quote.total
@@ -230,18 +154,18 @@ class _Learning:
         first = self._quote.searches // self._m
         star_first = Transfer(Knowledge.empty(self._d), Plans.always(Plan(False, "default", "it has no members")))
         self._pasts = self._searches("first", range(self._m), [star_first] * self._m, first)
-        known = _read(self._pasts, self._scale_free)
+        known = dataclasses.replace(knowledge_of(self._pasts, self._scale_free), traits=self._family.features)
         if self._quote.cross:
             known = self._crossed(known)
-        evolves = _evolves(self._pasts)
-        plans, judged, best = by_rule(known, evolves, first / self._d), (), known.best
+        evolving = evolves(self._pasts)
+        plans, judged, best = by_rule(known, evolving, first / self._d), (), known.best
         if any(plan.opened for _, plan in plans.entries):
             plans, judged, best = self._judge(known, plans, first)
-        known = Knowledge(known.ends, best, known.centre, known.gradient, known.cross, known.metric, self._scale_free)
+        known = dataclasses.replace(known, best=best)
         spent = self._quote.total - self._left
         family = self._family
         return FamilyModel(
-            family.space, family.names, known, plans, judged, spent, 0.0, "functions", evolves, first / self._d,
+            family.space, family.names, known, plans, judged, spent, 0.0, "functions", evolving, first / self._d,
             family.coordinates,
         )  # fmt: skip
 
@@ -266,12 +190,14 @@ class _Learning:
             method=method,
             rng=fold_in(self._key, member),
             vectorized=vectorized,
+            noisy=self._noisy and not isinstance(method, Points),
             checkpoint=path,
         )
         if path is not None:
-            return _past(path, read_journal(path))
+            return read_past(path)
         values = np.array(recorded.values)
-        return Past(self._family.space, np.array(recorded.points), np.where(np.isfinite(values), values, np.inf))
+        points, values = np.array(recorded.points), np.where(np.isfinite(values), values, np.inf)
+        return Past(self._family.space, points, values, self._noisy)
 
     def _crossed(self, known: Knowledge) -> Knowledge:
         """With the values of every member at the ends of all others."""
@@ -281,13 +207,14 @@ class _Learning:
         cross = known.cross.copy()
         for i, (rest, past) in enumerate(zip(others, pasts, strict=True)):
             cross[i, rest] = past.values
-        best = np.minimum(known.best, cross.min(axis=1))
-        return Knowledge(known.ends, best, known.centre, known.gradient, cross, known.metric, self._scale_free)
+        best = known.best if self._noisy else np.minimum(known.best, cross.min(axis=1))
+        return dataclasses.replace(known, best=best, cross=cross)
 
     def _judge(self, known: Knowledge, plans: Plans, first: int) -> tuple[Plans, tuple[Judged, ...], np.ndarray]:
         """Leave members out: what follows the seeds, and at which budgets the model is worth its evaluations."""
         rule = plans.entries[0][1].follow
         follows: list[Follow] = [follow for follow in FOLLOWS if follow != "newton" or known.has_metric]
+        follows = follows if known.tells_foreign(self._budgets[0]) else ["default"]
         budgets = list(self._budgets)
         count = self._affordable(budgets, len(follows), first)
         if count < ENOUGH:
@@ -351,7 +278,8 @@ class _Learning:
         size = int(per_dimension * self._d)
         for follow in follows:
             plan = Plans.always(Plan(True, follow, "left out"))
-            methods = [Transfer(known.without(i), plan) for i in left_out]
+            own = [None if known.traits is None else known.traits[i] for i in left_out]
+            methods = [Transfer(known.without(i), plan, traits=t) for i, t in zip(left_out, own, strict=True)]
             pasts = self._searches(f"{follow}-{per_dimension:g}", left_out, methods, size)
             outcomes[follow, per_dimension] = {i: past.best for i, past in zip(left_out, pasts, strict=True)}
         if size == first:
@@ -365,7 +293,7 @@ class _Learning:
         best = known.best.copy()
         for found in outcomes.values():
             for i, value in found.items():
-                best[i] = min(best[i], value)
+                best[i] = min(best[i], value + NOISE_FLOOR * self._pasts[i].error)
         return best
 
     def _regret(self, known: Knowledge, best: np.ndarray, i: int, value: float) -> float:
@@ -373,7 +301,8 @@ class _Learning:
         room = known.centre[i] - best[i]
         if not (np.isfinite(room) and room > 0):
             return 0.0
-        return float(np.log(max((min(value, known.centre[i]) - best[i]) / room, REGRET_FLOOR)))
+        least = max(REGRET_FLOOR, NOISE_FLOOR * self._pasts[i].error / room)
+        return float(np.log(max((min(value, known.centre[i]) - best[i]) / room, min(least, 1.0))))
 
     def _decide(
         self, known: Knowledge, outcomes: Outcomes, chosen: dict[float, Follow], plans: Plans
@@ -385,7 +314,10 @@ class _Learning:
             defaults = [self._regret(known, best, i, value) for i, value in plain.items()]
             gains = [self._regret(known, best, i, ours[i]) - own for i, own in zip(plain, defaults, strict=True)]
             judged.append(_judged(b, gains, defaults))
-        entries = tuple((one.per_dimension, _plan(one, judged, chosen[one.per_dimension], plans)) for one in judged)
+        errors = 1.0 if known.tells_foreign(self._budgets[0]) else DOUBT
+        entries = tuple(
+            (one.per_dimension, _plan(one, judged, chosen[one.per_dimension], plans, errors)) for one in judged
+        )
         return Plans(entries, BEYOND * self._budgets[-1]), tuple(judged), best
 
 
@@ -401,8 +333,8 @@ def _judged(per_dimension: float, gains: list[float], defaults: list[float]) -> 
     return Judged(per_dimension, len(gains), float(np.mean(gains)), float(error), float(np.mean(defaults)))
 
 
-def _plan(one: Judged, judged: Sequence[Judged], follow: Follow, rule: Plans) -> Plan:
-    """Use the model if it is ahead of the default by a standard error; what is expected beforehand counts, too.
+def _plan(one: Judged, judged: Sequence[Judged], follow: Follow, rule: Plans, errors: float) -> Plan:
+    """Use the model if it is ahead of the default by so many errors; what is expected beforehand counts, too.
 
     Expected is the mean gain at the other budgets, or that of families in general where nothing else was judged.
     """
@@ -415,5 +347,5 @@ def _plan(one: Judged, judged: Sequence[Judged], follow: Follow, rule: Plans) ->
     mean = (expected / PRIOR_ERROR**2 + own * one.gain) / precision
     where = "on left-out members" if one.members else "at other budgets, on left-out members,"
     said = f"{where} it leaves {np.exp(one.gain if one.members else expected):.2f} of the default's regret"
-    sure = mean + precision**-0.5 < 0
+    sure = mean + errors * precision**-0.5 < 0
     return Plan(sure, follow, said if sure else f"{said}, which is not sure enough")

@@ -57,6 +57,7 @@ def minimize(
     patience: int | None = None,
     progress: bool | None = None,
     model: "FamilyModel | str | os.PathLike[str] | None" = None,
+    features: Any = None,
 ) -> "OptimizeResult":
     """Minimise a black-box function on a box within a counted budget of evaluations.
 
@@ -115,6 +116,7 @@ def minimize(
       last improvement, so that restarts have had their turn.
     - `progress`: one line with the best value, the rate, the time left; None: in a terminal or a notebook.
     - `model`: of the family that `fun` belongs to, or its file (`l2e.learn`); the box is then the model's.
+    - `features`: numbers known of `fun` before it is searched, if the model knows them of its members.
 
     **Returns:** scipy's `OptimizeResult` with `x, fun, nfev, nit, success, status, message, reason`, `history` (best
     `fun` at the `nfev` that improved it), `failures`, `n_failed`, `evaluations` (every point with its
@@ -145,7 +147,9 @@ def minimize(
     if model is not None:
         from l2e.api.family_model import with_model
 
-        bounds, method = with_model(model, bounds, method)
+        bounds, method = with_model(model, bounds, method, integrality, features)
+    elif features is not None:
+        raise ValueError("features go with the model of a family: model=...")
     if bounds is None:
         raise ValueError("bounds are needed: one (low, high) pair per coordinate, e.g. bounds=[(-5, 5)] * 10")
     if not callable(fun):
@@ -167,6 +171,8 @@ def minimize(
         callback = view.callback(callback)
     limits = constrainer(constraints, view, bounds)
     if limits is not None:
+        if model is not None:
+            raise ValueError("a model of a family does not go with constraints")
         if limits.table is not None:
             if checkpoint is not None or workers is not None:
                 raise ValueError("constraints that are returned go with neither a checkpoint nor workers")

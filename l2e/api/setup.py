@@ -211,16 +211,16 @@ def _for_noise(searcher: Searcher, space: Box, noisy: "bool | Statistic | None")
     """A method that copes with noise, or notices it, where there is one."""
     from l2e.portfolio.method import Portfolio
 
-    known = isinstance(searcher, Portfolio) and not isinstance(space, ConstrainedBox)
-    if noisy is False or (noisy is None and not known):
+    if noisy is False or (noisy is None and (not isinstance(searcher, Portfolio) or isinstance(space, ConstrainedBox))):
         return searcher
-    if not known:
-        raise ValueError(f"noisy={noisy!r} is for the default method, without constraints")
-    assert isinstance(searcher, Portfolio)
     if noisy is not None:
         from l2e.portfolio.noisy import Noisy
+        from l2e.portfolio.transfer.method import Transfer
 
+        if not isinstance(searcher, Portfolio | Transfer) or isinstance(space, ConstrainedBox):
+            raise ValueError(f"noisy={noisy!r} is for the default method, without constraints")
         return Noisy(searcher, "median" if noisy is True else noisy)
+    assert isinstance(searcher, Portfolio)
     from l2e.portfolio.watchful import Watchful, notices
 
     return Watchful(searcher) if notices(space) else searcher

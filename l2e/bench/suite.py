@@ -24,6 +24,7 @@ FUNCTIONS: dict[str, tuple[int, ...]] = {
     "humanoid-spring": (3, 4, 5),
     "ant-mujoco": (3, 4, 5),
     "humanoid-mujoco": (3, 4, 5),
+    **{f"family-{name}": tuple(range(1000, 1020)) for name in catalog.MEMBERS},
 }
 """The functions of a suite when an experiment names none."""
 NAME = re.compile(

@@ -39,10 +39,13 @@ class FamilyFile:
     bounds: tuple[tuple[float, ...], ...] = ()
     """A pair for each coordinate; not needed if members are problems."""
     coordinates: tuple[str, ...] = ()
+    features: tuple[tuple[float, ...], ...] = ()
+    """Numbers known of each member, a row for each in order."""
     budget: Count | None = None
     budgets: tuple[float, ...] = BUDGETS
     vectorized: bool = False
     scale: Literal["same", "free"] = "same"
+    noisy: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -53,6 +56,7 @@ class FamilyFile:
         """The family, imported."""
         bounds: Any = [tuple(pair) for pair in self.bounds] or None
         options: Any = {"vectorized": self.vectorized, "coordinates": self.coordinates or None}
+        options["features"] = self.features or None
         if self.factory is not None:
             return Family.of(user_function(self.factory), range(self.seeds), bounds, **options)
         return Family({name: user_function(name) for name in self.members}, bounds, **options)
@@ -63,6 +67,7 @@ def learn(
     /,
     out: Annotated[Path, arg(metavar="MODEL")],
     quote: bool = False,
+    scale: Literal["same", "free"] = "same",
     workers: Annotated[int, arg(metavar="N")] = 1,
 ) -> int:
     """Learn from solved members of a family, so that the next one is solved sooner.
@@ -75,11 +80,12 @@ def learn(
         sources: A TOML file that names a factory and seeds, or members; or journals, as written by --checkpoint.
         out: The model's file; with functions, journals go beside it, and the same command goes on after a kill.
         quote: Only say what learning would cost: a few evaluations are timed, nothing is learned.
+        scale: For journals: free if values of different members do not compare; a TOML file says it itself.
         workers: Members that are searched at the same time.
     """
+    from l2e.api.archives import learn_from
     from l2e.api.family_model import SUFFIX
     from l2e.api.learn import learn as learn_family
-    from l2e.api.learn import learn_from
 
     console = plain_console()
     paths = list(sources)
@@ -89,7 +95,7 @@ def learn(
         if quote:
             console.print("journals cost no evaluation")
             return 0
-        return _saved(learn_from(paths), out, console)
+        return _saved(learn_from(paths, scale=scale), out, console)
     if len(paths) > 1:
         raise ValueError("one TOML file at a time")
     settings = read_settings(paths[0], FamilyFile)
@@ -108,6 +114,7 @@ def learn(
             workers=workers,
             folder=folder,
             scale=settings.scale,
+            noisy=settings.noisy,
         )
     except KeyboardInterrupt:
         command = shlex.join(["l2e", "learn", str(paths[0]), "--out", str(out)])

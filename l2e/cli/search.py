@@ -40,6 +40,7 @@ def minimize(
     tol: Annotated[float | None, arg(metavar="VALUE")] = None,
     patience: Annotated[int | None, arg(metavar="N")] = None,
     model: Annotated[Path | None, arg(metavar="FILE")] = None,
+    features: Annotated[str | None, arg(metavar="F1,F2,..")] = None,
     trace: bool = False,
     plot: Annotated[Path | None, arg(metavar="PNG")] = None,
     out: Annotated[Path | None, arg(metavar="JSON")] = None,
@@ -71,6 +72,7 @@ def minimize(
         tol: Improvements up to this count as none; ends a search that has settled.
         patience: End after so many evaluations without an improvement.
         model: Of the family the function belongs to (see l2e learn); its bounds are the default.
+        features: Numbers known of the function beforehand, if the model knows them of its members.
         trace: Show which part of the method had which evaluations, and why it ended.
         plot: Write a picture of the convergence here, with the parts of the method.
         out: Write the result as JSON here.
@@ -104,6 +106,7 @@ def minimize(
         "tol": tol,
         "patience": patience,
         "model": model,
+        "features": None if features is None else _numbers(features, "features"),
     }
     result, seconds, code = _search(problem, options)
     optimum = getattr(problem, "optimum", None)

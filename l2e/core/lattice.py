@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 
@@ -115,3 +116,15 @@ def kinds(space: Box) -> list[object] | None:
         return None
     steps = [[i, one.low, one.step, one.count, one.log] for i, one in sorted(space.steps.items())]
     return [steps, [list(group) for group in space.groups]]
+
+
+def of_kinds(space: Box, written: Any) -> Box:
+    """The box with these bounds whose `kinds` were written down; a plain one if there are none.
+
+    **Raises:** `ValueError` or `TypeError` for anything that `kinds` does not write of a box without constraints.
+    """
+    if written is None:
+        return space
+    steps, groups = written
+    found = {int(i): Steps(float(low), float(step), int(count), bool(log)) for i, low, step, count, log in steps}
+    return MixedBox(space.lower, space.upper, found, tuple(tuple(map(int, group)) for group in groups))

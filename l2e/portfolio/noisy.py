@@ -25,6 +25,7 @@ from l2e.portfolio.quadratic import fit_quadratic, terms_of
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.router import Router
 from l2e.portfolio.smoothing import SmoothingRun
+from l2e.portfolio.transfer.method import Transfer
 
 Statistic = Literal["median", "mean"]
 
@@ -87,7 +88,7 @@ class Noisy(AbstractProgram):
     a point's values, by which candidates are compared.
     """
 
-    inner: Portfolio
+    inner: Portfolio | Transfer
     statistic: Statistic = "median"
 
     def batches(
@@ -124,7 +125,7 @@ class Noisy(AbstractProgram):
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account
     ) -> Generator[np.ndarray, np.ndarray, None]:
         careful = dataclasses.replace(self.inner, policy=self.inner.policy.without(*WITHOUT))
-        if isinstance(space, MixedBox) or space.dimension > LARGE_ABOVE:
+        if isinstance(careful, Transfer) or isinstance(space, MixedBox) or space.dimension > LARGE_ABOVE:
             return careful.batches(space, seed, budget, start, account)
         rng = np.random.default_rng(seed)
         run = SmoothingRun(space.dimension, budget, rng, careful.policy, account, careful.workers)

@@ -169,6 +169,20 @@ class Run:
         self._open = None
         return outcome
 
+    def set_aside(self, reason: str) -> str | None:
+        """End the span of the part that is searching, which may be taken up again; its name, None if there is none."""
+        if self._open is None:
+            return None
+        self._write(reason)
+        part, self._open = self.account.spans[self._open].part, None
+        return part
+
+    def take_up(self, part: str | None) -> None:
+        """Begin a new span of a part that was set aside."""
+        if part is not None and self.used < self.budget:
+            self._open = len(self.account.spans)
+            self.account.spans.append(Span(part, self.used, self.used, str(Reason.RUNNING)))
+
     def fail(self, part: str, error: Exception) -> None:
         """Write down that the part that is searching raised this, or, if none is, this one."""
         self.notes.add(str(Reason.FAILED))

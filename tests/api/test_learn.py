@@ -107,12 +107,21 @@ def test_workers_learn_the_same(model: l2e.FamilyModel) -> None:
     assert again.plans == model.plans
 
 
+def test_a_model_is_used_up_to_four_times_the_largest_budget_it_was_judged_at(model: l2e.FamilyModel) -> None:
+    assert model.plans.largest == 200
+    assert model.plans.plan(200) is model.plans.plan(50)
+    assert not model.plans.plan(201).opened
+    few = l2e.learn(l2e.Family.of(member, seeds=range(M), bounds=BOUNDS), M * 30, budgets=(2, 8), rng=0)
+    assert few.plans.largest == 32
+
+
 def test_the_card_says_members_cost_gain_and_trust(model: l2e.FamilyModel) -> None:
     said = str(model)
     assert f"{M} members in {D}-D" in said
     assert f"{model.spent} evaluations" in said
     assert "of the default's on" in said
     assert "alike" in said
+    assert "in doubt" not in said
     assert json.loads(json.dumps(model.card)) == model.card
 
 

@@ -73,6 +73,17 @@ def test_journals_are_learned_from_without_an_evaluation(capsys, in_folder) -> N
     assert "6 members in 4-D, from journals" in out
 
 
+def test_features_go_from_the_file_to_the_search(capsys, in_folder) -> None:
+    rows = ", ".join(f"[{i}, {i % 3}]" for i in range(8))
+    (in_folder / "told.toml").write_text(FAMILY + f'features = [{rows}]\nscale = "free"\n')
+    assert run(capsys, "learn", "told.toml", "--out", "models/told")[0] == 0
+    words = ("minimize", "bowls:new", "--model", "models/told", "--budget", "20")
+    assert run(capsys, *words, "--features", "3,1")[0] == 0
+    code, _, err = run(capsys, *words, "--features", "3")
+    assert code == 2
+    assert "2 finite numbers" in err
+
+
 def test_wrong_words_are_one_line(capsys, in_folder) -> None:
     (in_folder / "wrong.toml").write_text('factory = "bowls:make"\nmember = ["a"]\n')
     code, _, err = run(capsys, "learn", "wrong.toml", "--out", "m")

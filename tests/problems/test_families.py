@@ -10,7 +10,16 @@ from l2e.problems.families.truss import Truss
 from l2e.problems.families.tuning import OTHERS
 
 NAMES = sorted(FAMILIES)
-DIMENSIONS = {"truss": 10, "antenna": 16, "seir": 8, "tuning": 8, "cartpole": 30, "pendulum": 12, "control": 10}
+DIMENSIONS = {
+    "truss": 10,
+    "antenna": 16,
+    "seir": 8,
+    "tuning": 8,
+    "cartpole": 30,
+    "pendulum": 12,
+    "uav": 30,
+    "control": 10,
+}
 
 
 def points(name: str, count: int = 7) -> np.ndarray:
@@ -70,3 +79,16 @@ def test_an_epidemic_keeps_its_people_and_the_truth_fits_better_than_all_else() 
 def test_data_sets_from_elsewhere_begin_at_a_seed() -> None:
     x = points("tuning")
     assert np.isfinite(families.tuning(OTHERS)(x)).all()
+
+
+def test_a_drone_flies_over_a_terrain_that_no_suite_has() -> None:
+    pytest.importorskip("jax")
+    from l2e.problems import drawn_uav
+    from l2e.problems.families.uav import terrain_of
+
+    assert terrain_of(0) == (1, 1)
+    assert terrain_of(1000) == (49, 18)
+    terrain, suite = terrain_of(5)
+    problem = drawn_uav(terrain, suite)
+    x = points("uav")
+    np.testing.assert_allclose(families.uav(5)(x), problem(problem.space.from_unit(x)))

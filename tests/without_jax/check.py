@@ -75,8 +75,11 @@ def check_messages() -> None:
 
 
 def check_families() -> None:
-    """Families of problems are plain numpy."""
-    for make in l2e.problems.families.FAMILIES.values():
+    """Families of problems are plain numpy, but the drones, which say what they need."""
+    for name, make in l2e.problems.families.FAMILIES.items():
+        if name == "uav":
+            assert PIP_LINE in missing(functools.partial(make, 0))
+            continue
         problem = make(0)
         assert l2e.minimize(problem, budget=20, rng=0).nfev == 20
 

@@ -19,6 +19,12 @@ QUANTILE_OF_FEW, SLACK_OF_FEW = 0.1, 0.1
 """The limit is this quantile of the left-out likenesses, since some members are unlike all others, less this share of
 what is missing to one, or this if that is more; of few members less the last."""
 
+LOOKS, TELLING_BELOW = 400, 0.25
+"""Random directions with which the limit is tried; it tells families apart if fewer than this share of them pass."""
+
+SURE_FROM, SURE_BELOW = 40, 0.05
+"""With so many evaluations per dimension, where a second look costs little, it must be this share."""
+
 SHARE_LOOKED_AT, LEAST_LOOKED_AT = 1 / 3, 6
 """Coordinates of the gradient that are looked at: this share of them, or this number if that is more."""
 
@@ -32,6 +38,12 @@ class Kin(NamedTuple):
     limit: float
     is_family: bool
     """Whether the members are more alike than random directions."""
+    foreign: float
+    """Which share of random directions would pass for a member's."""
+
+    def telling(self, per_dimension: float) -> bool:
+        """Whether a gradient that passes says enough for a budget: hardly any of another family would."""
+        return self.foreign < (TELLING_BELOW if per_dimension < SURE_FROM else SURE_BELOW)
 
     def likeness(self, gradient: np.ndarray) -> float:
         """How near a gradient's direction, in `coordinates`, is to those of members: 1 at best."""
@@ -59,7 +71,8 @@ def kin(gradients: np.ndarray, whole: bool = False) -> Kin | None:
     rng = np.random.default_rng(0)
     drawn = [np.median(left_out(_directions(rng.standard_normal((m, d))))) for _ in range(DRAWS)]
     is_family = float(np.median(left_out(_directions(known)))) > max(drawn)
-    return Kin(coordinates, directions, float(limit), bool(is_family))
+    others = _likeness(_directions(rng.standard_normal((LOOKS, looked))), directions)
+    return Kin(coordinates, directions, float(limit), bool(is_family), float((others >= limit).mean()))
 
 
 def left_out(directions: np.ndarray) -> np.ndarray:

@@ -60,7 +60,7 @@ class Knowledge:
     **Fields:** `ends` (M, D): their best points; `best`, `centre` (M): the values there and at the centre of the box,
     NaN if unknown; `gradient` (M, D): at the centre, per width of the box, NaN if unknown; `cross` (M, M): the value of
     member i at the end of member j, NaN if unknown; `metric` (D, D): the curvature they share, zero if none;
-    `scale_free`: values of different members do not compare.
+    `scale_free`: values of different members do not compare; `traits` (M, p): features that the user knows of them.
     """
 
     ends: np.ndarray
@@ -70,6 +70,7 @@ class Knowledge:
     cross: np.ndarray
     metric: np.ndarray
     scale_free: bool = False
+    traits: np.ndarray | None = None
 
     @classmethod
     def empty(cls, dimension: int) -> "Knowledge":
@@ -103,6 +104,7 @@ class Knowledge:
             self.cross[np.ix_(rest, rest)],
             self.metric,
             self.scale_free,
+            None if self.traits is None else self.traits[rest],
         )
 
     @functools.cached_property
@@ -171,9 +173,13 @@ class Knowledge:
         """The same by all coordinates."""
         return kin(self.gradient, whole=True)
 
+    def tells_foreign(self, per_dimension: float) -> bool:
+        """Whether the gradient at the centre tells a function of another family surely enough for a budget."""
+        return self.kin is not None and self.kin.telling(per_dimension)
+
     @functools.cached_property
     def gradient_features(self) -> np.ndarray | None:
-        """The direction and size of the gradient at the centre, and the centre's rank; None if any is unknown."""
+        """The gradient at the centre and the centre's rank, of each member; None if any is unknown."""
         if not (np.isfinite(self.gradient).all() and np.isfinite(self.centre).all()):
             return None
         return np.array([self.features_of(g, c) for g, c in zip(self.gradient, self.centre, strict=True)])
@@ -183,7 +189,10 @@ class Knowledge:
         return np.maximum(np.median(np.abs(self.gradient), axis=0), 1e-300)
 
     def features_of(self, gradient: np.ndarray, centre: float) -> np.ndarray:
-        """Features of a member with this gradient and value at the centre."""
+        """Features of a member with this gradient and value at the centre; of its direction if scales are free."""
+        if self.scale_free:
+            size = float(np.linalg.norm(gradient[np.isfinite(gradient)]))
+            return gradient / (size if 0 < size < np.inf else 1.0)
         rank = 2 * np.searchsorted(np.sort(self.centre), centre) / self.members - 1
         return np.append(np.arcsinh(gradient / self._typical), rank)
 

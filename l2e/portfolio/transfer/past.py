@@ -6,6 +6,9 @@ import functools
 import numpy as np
 
 from l2e.core.box import Box
+from l2e.core.lattice import MixedBox
+from l2e.portfolio.method import from_cube
+from l2e.portfolio.mixed.grid import Grid
 from l2e.portfolio.newton import STEP, star
 from l2e.portfolio.run import HALF, WIDTH
 from l2e.portfolio.secants import LEAST_COSINE, Pair
@@ -19,21 +22,42 @@ EVOLVES_BELOW = 0.3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Past:
-    """One search in order: points of the box, their values (`inf` for failed ones)."""
+    """One search in order: points of the box, their values (`inf` for failed ones), and whether these are noisy."""
 
     space: Box
     points: np.ndarray
     values: np.ndarray
+    noisy: bool = False
 
     @property
     def end(self) -> np.ndarray:
         """The best point, in the unit cube."""
-        return np.clip(self.space.to_unit(self.points[int(np.argmin(self.values))]), 0, 1)
+        return np.clip(self.space.to_unit(self._best[0]), 0, 1)
 
     @property
     def best(self) -> float:
-        """The best value."""
-        return float(self.values.min())
+        """The best value, of noisy ones a mean."""
+        return self._best[1]
+
+    @property
+    def error(self) -> float:
+        """The standard error of that mean; 0 for exact values."""
+        same = (self.points == self._best[0]).all(axis=1)
+        return float(self.values[same].std(ddof=1) / np.sqrt(same.sum())) if self.noisy and same.sum() > 1 else 0.0
+
+    @functools.cached_property
+    def _best(self) -> tuple[np.ndarray, float]:
+        """The best point and its value; with noise the best mean among the points that were evaluated most often."""
+        if not self.noisy:
+            first = int(np.argmin(self.values))
+            return self.points[first], float(self.values[first])
+        points, of = np.unique(self.points, axis=0, return_inverse=True)
+        counts = np.bincount(of.ravel())
+        with np.errstate(invalid="ignore"):
+            means = np.bincount(of.ravel(), weights=self.values) / counts
+        means = np.where((counts == counts[np.isfinite(means)].max(initial=0)) & np.isfinite(means), means, np.inf)
+        first = int(np.argmin(means))
+        return points[first], float(means[first])
 
     @functools.cached_property
     def _known(self) -> dict[bytes, float]:
@@ -42,7 +66,9 @@ class Past:
     @property
     def centre(self) -> float:
         """The value at the centre of the box; NaN if it was never asked for."""
-        return self._known.get(on_box(np.zeros(self.space.dimension), self.space).tobytes(), np.nan)
+        middle = np.zeros((1, self.space.dimension))
+        point = from_cube(Grid(self.space).snap(middle) if isinstance(self.space, MixedBox) else middle, self.space)
+        return self._known.get(point.tobytes(), np.nan)
 
     @property
     def gradient(self) -> np.ndarray:

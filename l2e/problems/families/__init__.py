@@ -16,6 +16,7 @@ from l2e.problems.families.pendulum import pendulum as pendulum
 from l2e.problems.families.seir import seir as seir
 from l2e.problems.families.truss import truss as truss
 from l2e.problems.families.tuning import tuning as tuning
+from l2e.problems.families.uav import uav as uav
 
 FAMILIES: Mapping[str, Callable[[int], HostFunction]] = MappingProxyType(
     {
@@ -25,6 +26,7 @@ FAMILIES: Mapping[str, Callable[[int], HostFunction]] = MappingProxyType(
         "tuning": tuning,
         "cartpole": cartpole,
         "pendulum": pendulum,
+        "uav": uav,
         "control": control,
     }
 )

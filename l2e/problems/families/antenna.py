@@ -27,15 +27,23 @@ class Antenna:
             self._works[rng.integers(ELEMENTS)] = 0.0
         self._sines = np.sin(self._angles) - np.sin(self._target)
 
-    def __call__(self, points: np.ndarray) -> np.ndarray:
-        """The highest side lobe and the nulls, in decibels below the beam over ten; weak beams cost."""
+    def pattern(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Angles, and for each the amplitude over the beam's (n, angles)."""
+        return self._angles, self._relative(points)[0]
+
+    def _relative(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Amplitudes over the beam's by angle, and the beam's own (n, 1)."""
         amplitudes, shifts = points[:, :ELEMENTS] * self._works, points[:, ELEMENTS:]
         places = self._spacing * (np.arange(ELEMENTS) - (ELEMENTS - 1) / 2 + shifts)
         phases = 2 * np.pi * places[:, :, None] * self._sines
         real = np.einsum("ne,nea->na", amplitudes, np.cos(phases))
         imaginary = np.einsum("ne,nea->na", amplitudes, np.sin(phases))
         beam = amplitudes.sum(axis=1, keepdims=True)
-        relative = np.hypot(real, imaginary) / np.maximum(beam, FLOOR)
+        return np.hypot(real, imaginary) / np.maximum(beam, FLOOR), beam
+
+    def __call__(self, points: np.ndarray) -> np.ndarray:
+        """The highest side lobe and the nulls, in decibels below the beam over ten; weak beams cost."""
+        relative, beam = self._relative(points)
         side = 20 * np.log10(np.maximum(relative[:, self._outside].max(axis=1), FLOOR))
         null = 20 * np.log10(np.maximum(relative[:, self._nulls].max(axis=1), FLOOR))
         weak = np.maximum(0.4 - beam[:, 0] / ELEMENTS, 0)

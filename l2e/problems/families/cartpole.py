@@ -1,5 +1,7 @@
 """Swinging up a pole on a cart by a small network: 120 steps, 30 weights."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from l2e.core.problem import HostFunction
@@ -21,15 +23,22 @@ class CartPole:
 
     def __call__(self, points: np.ndarray) -> np.ndarray:
         """Mean over time of how far the pole is from upright and the cart from the middle; 2 for a pole that hangs."""
+        cost = np.zeros(len(points))
+        for step, (x, angle, spin) in enumerate(self.swing(points)):
+            late = 1.0 + (step >= STEPS // 2)
+            cost += late * (1 - np.cos(angle) + 0.1 * x * x + 0.002 * spin * spin)
+        return cost / (1.5 * STEPS)
+
+    def swing(self, points: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        """Place of the cart, angle of the pole (0 is upright) and its spin after each step, for every network."""
         n, split = len(points), INPUTS * HIDDEN
         weights = points[:, :split].reshape(n, INPUTS, HIDDEN)
         shifts, out = points[:, split : split + HIDDEN], points[:, split + HIDDEN : split + 2 * HIDDEN]
         bias, gain = points[:, -2], np.exp(points[:, -1] / 2)
         x, speed, angle, spin = np.zeros(n), np.zeros(n), np.full(n, np.pi), np.zeros(n)
         seen = np.empty((n, 1, INPUTS))
-        cost = np.zeros(n)
         total, arm = self._cart + self._pole, self._pole * self._length
-        for step in range(STEPS):
+        for _ in range(STEPS):
             sine, cosine = np.sin(angle), np.cos(angle)
             seen[:, 0, 0], seen[:, 0, 1], seen[:, 0, 2], seen[:, 0, 3], seen[:, 0, 4] = x, speed, sine, cosine, spin
             hidden = np.tanh((seen @ weights)[:, 0] + shifts)
@@ -42,9 +51,7 @@ class CartPole:
             hit = np.abs(x) > TRACK
             x, speed = np.clip(x, -TRACK, TRACK), np.where(hit, 0.0, speed)
             angle = angle + SECONDS * spin
-            late = 1.0 + (step >= STEPS // 2)
-            cost += late * (1 - np.cos(angle) + 0.1 * x * x + 0.002 * spin * spin)
-        return cost / (1.5 * STEPS)
+            yield x, angle, spin
 
 
 def cartpole(seed: int) -> HostFunction:
