@@ -4,8 +4,8 @@
 
 The code that hands out, claims, sends again and stores is the real one (`ClusterRunner`, `Todo`, `Store`, on the disk
 of the folder given); only the nodes are made up: a run takes a log-normal time of mean 1, and a share of the tasks is
-lost halfway and sent again. Printed are the virtual time over the ideal one, and the CPU and wall time of the command for
-each run: 1000 nodes can be kept busy with runs that take longer than 1000 times the latter.
+lost halfway and sent again. Printed are the virtual time over the ideal one, and the CPU and wall time of the command
+for each run: 1000 nodes can be kept busy with runs that take longer than 1000 times the latter.
 """
 
 import argparse

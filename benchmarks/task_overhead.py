@@ -33,7 +33,7 @@ def dask() -> Iterator[Any]:
     import distributed
 
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         distributed.Client(cluster) as client,
     ):
         yield client
@@ -76,7 +76,8 @@ def cost(workers: Any, dimension: int, evaluations: int) -> tuple[float, float]:
     )
     batches = len(times) - 1
     done = evaluations * batches / len(times)
-    return tuple(1e6 * (last - first) / done for first, last in zip(times[0], times[-1], strict=True))
+    wall, cpu = (1e6 * (last - first) / done for first, last in zip(times[0], times[-1], strict=True))
+    return wall, cpu
 
 
 def main() -> None:

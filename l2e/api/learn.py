@@ -20,7 +20,8 @@ from l2e.core.adapter import AbstractAdapter
 from l2e.core.box import box
 from l2e.core.checkpoint import CheckpointError
 from l2e.core.errors import unknown
-from l2e.core.journal import Recorded, read_journal
+from l2e.core.journal_frames import Recorded
+from l2e.core.journal_reader import read_journal
 from l2e.core.keys import as_key, fold_in
 from l2e.portfolio.method import Portfolio
 from l2e.portfolio.transfer.knowledge import FOLLOWS, Follow, Knowledge, Plan, Plans

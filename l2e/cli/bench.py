@@ -219,7 +219,7 @@ def export(source: Positional[Path], to: Positional[Path], /) -> int:
     """
     console = Console(markup=False, highlight=False)
     if source.is_file():
-        from l2e.core.journal import read_journal
+        from l2e.core.journal_reader import read_journal
         from l2e.report.run_record import export_run
 
         console.print(f"{export_run(read_journal(source), to)} evaluations in {to}", soft_wrap=True)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import l2e
-from l2e.core.journal import read_journal
+from l2e.core.journal_reader import read_journal
 
 BOUNDS = [(-5.0, 5.0)] * 3
 
