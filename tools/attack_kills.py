@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from l2e.core.journal import read_journal
+from l2e.core.journal_reader import read_journal
 
 SCRIPT = """
 import sys, time

@@ -16,7 +16,7 @@ from l2e.api.family_model import FamilyModel, by_rule
 from l2e.core.box import box
 from l2e.core.checkpoint import CheckpointError
 from l2e.core.errors import unknown
-from l2e.core.journal import read_journal
+from l2e.core.journal_reader import read_journal
 from l2e.core.lattice import of_kinds
 from l2e.portfolio.transfer.knowledge import Knowledge
 from l2e.portfolio.transfer.metric import shared

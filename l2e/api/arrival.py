@@ -5,7 +5,7 @@ import numpy as np
 from l2e.api.setup import Setup
 from l2e.core.desk import Desk
 from l2e.core.evaluator import Evaluator, OtherPoints
-from l2e.core.journal import Segment
+from l2e.core.journal_frames import Segment
 from l2e.core.keys import fold_in
 from l2e.core.search import AbstractSearch
 from l2e.core.workers.contract import Ticket

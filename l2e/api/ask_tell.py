@@ -17,10 +17,11 @@ from l2e.api.result import collect, recommend
 from l2e.api.setup import check_inside, known_points, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.answers import as_numbers
+from l2e.core.caller import after_interruption
 from l2e.core.checkpoint import CheckpointError, write_whole
 from l2e.core.errors import UnknownNameError
-from l2e.core.evaluator import after_interruption
-from l2e.core.journal import Evaluation, Recorded, Segment, entries, opening, read_journal, restart_entry
+from l2e.core.journal_frames import Evaluation, Recorded, Segment, entries, opening, restart_entry
+from l2e.core.journal_reader import read_journal
 from l2e.core.meter import Meter
 from l2e.core.search import AbstractSearch, Known
 from l2e.core.stops import BudgetExhausted, StopSearch

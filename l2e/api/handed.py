@@ -8,7 +8,7 @@ import numpy as np
 from l2e.api.arrival import desk_of
 from l2e.api.setup import Setup
 from l2e.core.desk import Desk
-from l2e.core.journal import Segment, asked_entry, told_entry
+from l2e.core.journal_frames import Segment, asked_entry, told_entry
 from l2e.core.meter import Meter
 from l2e.core.search import AbstractSearch
 from l2e.core.workers.contract import Ticket

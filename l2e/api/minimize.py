@@ -15,8 +15,9 @@ from l2e.api.setup import ending_of, known_points, prepare, seconds, target_valu
 from l2e.api.views import view_of
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
+from l2e.core.caller import after_interruption
 from l2e.core.errors import unknown
-from l2e.core.evaluator import Evaluator, after_interruption
+from l2e.core.evaluator import Evaluator
 from l2e.core.failing import on_error_policy
 from l2e.core.problem import AbstractProblem, HostFunction
 from l2e.core.space import Space

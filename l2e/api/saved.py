@@ -11,7 +11,9 @@ from l2e.api.setup import Setup
 from l2e.core.checkpoint import CheckpointError
 from l2e.core.environment import differences, environment
 from l2e.core.evaluator import Evaluator, OtherPoints
-from l2e.core.journal import Journal, Recorded, Segment, read_journal
+from l2e.core.journal import Journal
+from l2e.core.journal_frames import Recorded, Segment
+from l2e.core.journal_reader import read_journal
 from l2e.core.meter import Meter
 from l2e.core.search import AbstractSearch
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from l2e.bench.record import RunRecord
-from l2e.bench.runner import Status
+from l2e.bench.todo import Status
 
 LINE_SECONDS = 30.0
 

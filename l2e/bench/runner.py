@@ -1,6 +1,5 @@
 """Runs what a store does not have yet, in worker processes, and appends a record for each run."""
 
-import collections
 import contextlib
 import json
 import os
@@ -15,17 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from l2e.bench.plan import Plan, Task
-from l2e.bench.record import RunRecord, RunSpec, empty_record
+from l2e.bench.record import RunRecord, empty_record
 from l2e.bench.store import Store
+from l2e.bench.todo import AbortedError, Status, Todo
 from l2e.bench.worker import ask
 
 START_SECONDS = 120.0
 """Beside the time of its runs, a worker may take that long to start, and again to compile a program of whole runs."""
 POLL_SECONDS = 0.25
-
-
-class AbortedError(RuntimeError):
-    """No run of this experiment can succeed here: something is not installed."""
 
 
 @dataclass
@@ -57,17 +53,6 @@ class _Worker:
         return lines[-1][:300] if lines else ""
 
 
-@dataclass
-class Status:
-    """What people watch: the plan, what is done of it, what is being done."""
-
-    plan: Plan
-    records: dict[str, RunRecord]
-    running: list[Task]
-    done_here: int
-    workers: int
-
-
 class Runner:
     """Does the missing runs of a plan.
 
@@ -90,16 +75,15 @@ class Runner:
         show: Callable[[Status], None] = lambda status: None,
     ):
         self.store, self.plan, self.timeout, self.show = store, plan, timeout, show
-        redo = {key for key, record in store.records.items() if again(record)}
-        missing = plan.complete_archives(
-            spec for spec in plan.specs if spec.key in redo or spec.key not in store.records
-        )
-        self._redo = redo | {spec.key for spec in missing if spec.key in store.records}
-        self._queue = collections.deque(plan.tasks(missing))
-        self._count = max(1, min(workers, len(self._queue)))
+        self._todo = Todo(plan, store, again)
+        self._count = max(1, min(workers, len(self._todo)))
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
-        self.done_here = 0
+
+    @property
+    def done_here(self) -> int:
+        """Runs that were done by this runner."""
+        return self._todo.done_here
 
     def run(self) -> None:
         """Until every run of the plan has a record. Ctrl-C ends the workers; what is stored stays.
@@ -107,7 +91,7 @@ class Runner:
         **Raises:** `AbortedError`, or `StoreError` when records cannot be written.
         """
         try:
-            while self._queue or any(worker.task for worker in self._workers):
+            while self._todo or any(worker.task for worker in self._workers):
                 self._give_out()
                 self._collect()
                 self.show(self.status())
@@ -122,10 +106,10 @@ class Runner:
         return Status(self.plan, self.store.records, running, self.done_here, self._count)
 
     def _give_out(self) -> None:
-        while len(self._workers) < self._count and self._queue:
+        while len(self._workers) < self._count and self._todo:
             self._start()
         for worker in [worker for worker in self._workers if worker.task is None]:
-            task = self._next()
+            task = self._todo.next()
             if task is None:
                 return
             worker.task, worker.began = task, time.monotonic()
@@ -140,31 +124,6 @@ class Runner:
     def _patience(self, task: Task) -> float:
         return self.timeout * len(task.runs) + (START_SECONDS if task.engine == "compiled" else 0.0)
 
-    def _next(self) -> Task | None:
-        """A task whose runs are all free and not yet done; parts of it if some are not."""
-        self.store.refresh()
-        for _ in range(len(self._queue)):
-            task = self._queue.popleft()
-            left = [spec for spec in task.runs if not self._finished(spec)]
-            free = [spec for spec in left if self.store.claim(spec.key)]
-            if free:
-                self.store.refresh()  # what was finished between the last look and the claim
-                ours = tuple(spec for spec in free if not self._finished(spec))
-                others = tuple(spec for spec in left if spec not in free)
-                if others:
-                    self._queue.append(Task(task.engine, others, task.problems))
-                for spec in free:
-                    if spec not in ours:
-                        self.store.release(spec.key)
-                if ours:
-                    return Task(task.engine, ours, task.problems)
-            elif left:
-                self._queue.append(Task(task.engine, tuple(left), task.problems))  # another runner has them
-        return None
-
-    def _finished(self, spec: RunSpec) -> bool:
-        return spec.key in self.store.records and spec.key not in self._redo
-
     def _start(self) -> None:
         log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
         process = subprocess.Popen(
@@ -172,7 +131,7 @@ class Runner:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
-            env=_environment(),
+            env=environment(),
         )
         worker = _Worker(process, log)
         assert process.stdout is not None
@@ -201,19 +160,11 @@ class Runner:
             if worker.task is not None:
                 worker.deadline = time.monotonic() + self._patience(worker.task)
         elif "done" in answer:
-            self._keep(worker, worker.records)
+            assert worker.task is not None
+            self._todo.keep(worker.task, worker.records)
             worker.task, worker.records = None, []
         else:
             worker.records.append(RunRecord.from_json(answer))
-
-    def _keep(self, worker: _Worker, records: list[RunRecord]) -> None:
-        self.store.append(records)
-        self.done_here += len(records)
-        assert worker.task is not None
-        for record in records:
-            self._redo.discard(record.key)
-        for key in worker.task.keys:
-            self.store.release(key)
 
     def _fail(self, worker: _Worker, reason: str) -> None:
         """A worker is dead or has to be; one run is recorded as failed, several are tried again one by one."""
@@ -224,16 +175,13 @@ class Runner:
         self._workers.remove(worker)
         if task is None:
             return
-        if len(task.runs) > 1 and not task.runs[0].log:
-            for key in task.keys:
-                self.store.release(key)
-            self._queue.extendleft(reversed(task.split()))
+        if self._todo.split(task):
             return
         if reason == "timeout":
             error = f"timed out: no end after {seconds:.0f} s ({self.timeout:g} s per run are allowed)"
         else:
             error = f"the worker died with exit code {worker.process.returncode}: {last_words}"
-        self._keep(worker, [empty_record(spec, reason, error, seconds) for spec in task.runs])
+        self._todo.keep(task, [empty_record(spec, reason, error, seconds) for spec in task.runs])
 
 
 def _lines(worker: _Worker, content: bytes) -> Iterator[bytes]:
@@ -241,7 +189,7 @@ def _lines(worker: _Worker, content: bytes) -> Iterator[bytes]:
     yield from whole
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """One thread per worker, unless the user has decided otherwise; this package found where it is now."""
     flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     own = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

@@ -1,8 +1,9 @@
 """The commands `l2e bench`, `l2e report` and `l2e export`."""
 
+import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from rich.console import Console
 from tyro.conf import Positional, arg
@@ -10,7 +11,12 @@ from tyro.conf import Positional, arg
 from l2e.core.settings import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from l2e.bench.cluster import ClusterRunner
     from l2e.bench.plan import Plan
+    from l2e.bench.record import RunRecord
+    from l2e.bench.runner import Runner
     from l2e.bench.store import Store
 
 
@@ -19,6 +25,8 @@ def bench(
     /,
     out: Path,
     workers: int | None = None,
+    executor: Annotated[str, arg(metavar="dask|ray")] = "",
+    address: str | None = None,
     methods: Annotated[str, arg(metavar="A,B,..")] = "",
     seeds: int | None = None,
     only: Annotated[str, arg(metavar="50x,noise-200x,..")] = "",
@@ -40,6 +48,8 @@ def bench(
         path: The experiment: suite, methods, seeds, budget, disturbances (see experiments/smoke.toml).
         out: Folder of the records; several commands may work on one at the same time.
         workers: Number of worker processes; one per core if not given.
+        executor: Run on a cluster: dask or ray; records come back to this command, which alone writes the store.
+        address: Of the cluster (tcp://host:8786 for Dask, auto or host:6379 for Ray); without it one is started here.
         methods: Instead of those in the file.
         seeds: Runs per problem and method, instead of those in the file.
         only: Of an experiment with several budgets or variants, these contests.
@@ -53,8 +63,8 @@ def bench(
     from l2e.bench.official import check_loggers
     from l2e.bench.plan import make_plan
     from l2e.bench.progress import Progress, method_table
-    from l2e.bench.runner import AbortedError, Runner
     from l2e.bench.store import RECORDS, Store
+    from l2e.bench.todo import AbortedError
 
     console = Console(markup=False, highlight=False)
     for name, number in (("workers", workers), ("seeds", seeds)):
@@ -65,6 +75,7 @@ def bench(
     if not trust:
         refuse_foreign_code(path, experiment, _names(methods))
     loggers = _names(log)
+    _check_executor(executor, address, loggers)
     check_loggers(loggers, experiment.suite)
     plan = make_plan(experiment, loggers, _names(only))
     store = Store(out)
@@ -76,15 +87,15 @@ def bench(
         console.print(store.complaint, soft_wrap=True)
     redo = set(_names(again))
     known = {spec.key for spec in plan.specs}
-    runner = Runner(
+    runs = _Runs(
         plan,
         store,
-        workers or _cores(),
         timeout or experiment.timeout,
-        again=lambda r: r.key in known and (r.spec.method in redo or ("failed" in redo and r.error is not None)),
+        lambda r: r.key in known and (r.spec.method in redo or ("failed" in redo and r.error is not None)),
     )
     try:
-        with Progress(console, experiment.title or experiment.name) as progress:
+        title = experiment.title or experiment.name
+        with _runner(runs, executor, address, workers) as runner, Progress(console, title) as progress:
             runner.show = progress.show
             runner.run()
     except KeyboardInterrupt:
@@ -99,6 +110,45 @@ def bench(
         console.print(f"failed: {record.spec.method} on {record.spec.problem}, seed {record.spec.seed}: {record.error}")
     console.print(f"{runner.done_here} runs done now, {len(plan.specs)} in {out / RECORDS}", soft_wrap=True)
     return 0
+
+
+class _Runs(NamedTuple):
+    """What is to be run, and how."""
+
+    plan: "Plan"
+    store: "Store"
+    timeout: float
+    again: "Callable[[RunRecord], bool]"
+
+
+@contextlib.contextmanager
+def _runner(runs: _Runs, executor: str, address: str | None, workers: int | None) -> "Iterator[Runner | ClusterRunner]":
+    """Who does the runs: processes of this machine, or a cluster, which is left at the end."""
+    if not executor:
+        from l2e.bench.runner import Runner
+
+        yield Runner(runs.plan, runs.store, workers or _cores(), runs.timeout, runs.again)
+        return
+    from l2e.bench.cluster import ClusterRunner
+    from l2e.bench.engines import connect
+
+    engine = connect(executor, address, workers)
+    try:
+        yield ClusterRunner(runs.plan, runs.store, engine, runs.timeout, runs.again)
+    finally:
+        engine.close()
+
+
+def _check_executor(executor: str, address: str | None, loggers: tuple[str, ...]) -> None:
+    from l2e.bench.engines import ENGINES
+    from l2e.core.errors import unknown
+
+    if executor and executor not in ENGINES:
+        raise unknown("executor", executor, ENGINES)
+    if address and not executor:
+        raise ValueError("address is that of a cluster: say --executor dask or --executor ray")
+    if executor and loggers:
+        raise ValueError("official archives are written where a run is: use --log without --executor")
 
 
 def _quote(plan: "Plan", store: "Store", console: Console) -> int:
@@ -169,7 +219,7 @@ def export(source: Positional[Path], to: Positional[Path], /) -> int:
     """
     console = Console(markup=False, highlight=False)
     if source.is_file():
-        from l2e.core.journal import read_journal
+        from l2e.core.journal_reader import read_journal
         from l2e.report.run_record import export_run
 
         console.print(f"{export_run(read_journal(source), to)} evaluations in {to}", soft_wrap=True)

@@ -13,7 +13,8 @@ from rich.table import Table
 from l2e.api import catalog, saved
 from l2e.cli.console import plain_console
 from l2e.core.environment import differences
-from l2e.core.journal import Recorded, read_journal
+from l2e.core.journal_frames import Recorded
+from l2e.core.journal_reader import read_journal
 from l2e.report.run_record import best_so_far, evaluations_of
 from l2e.report.text_chart import chart
 

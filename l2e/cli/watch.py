@@ -11,7 +11,9 @@ from tyro.conf import Positional, arg
 from l2e.api.progress import duration
 from l2e.cli.console import plain_console
 from l2e.core.checkpoint import write_whole
-from l2e.core.journal import Recorded, is_open, read_journal
+from l2e.core.journal import is_open
+from l2e.core.journal_frames import Recorded
+from l2e.core.journal_reader import read_journal
 from l2e.report.run_page import run_page
 from l2e.report.run_record import best_so_far, evaluations_of
 from l2e.report.text_chart import chart

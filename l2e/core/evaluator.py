@@ -1,7 +1,6 @@
 """The metered function: whoever searches, pycma as much as our own methods, calls an `Evaluator`."""
 
 import contextlib
-import sys
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -11,9 +10,11 @@ import numpy as np
 from l2e.core.answers import as_numbers, description
 from l2e.core.apart import Apart
 from l2e.core.box import Box
+from l2e.core.caller import Caller
 from l2e.core.ending import Ending
 from l2e.core.failing import SameErrors, on_error_policy
-from l2e.core.journal import DEADLY, Evaluation, Journal, Segment
+from l2e.core.journal import DEADLY, Journal
+from l2e.core.journal_frames import Evaluation, Segment
 from l2e.core.meter import Admits, Failure, History, Meter
 from l2e.core.stops import (
     BudgetExhausted,
@@ -24,7 +25,7 @@ from l2e.core.stops import (
     StopSearch,
     TargetReached,
 )
-from l2e.core.watchdog import TimedOutError, Watchdog
+from l2e.core.watchdog import TimedOutError
 from l2e.core.workers.contract import AbstractCrew, Outcome, last_line
 
 if TYPE_CHECKING:
@@ -86,20 +87,17 @@ class Evaluator:
         self.meter = Meter(space, budget, self._on_error.penalize, admits)
         self.target = target
         self.stop: StopSearch | None = None
-        self._function = function
-        self._x64 = _x64_here()  # the user's setting, in which the function runs whoever calls it
         self._vectorized = vectorized
         self._callback = callback
         self._ending, self._observer = ending, observer
         self.apart = None if crew is None else Apart(self, crew, self._on_error.retries)
         """Evaluates in other processes, if there are workers."""
         self._errors = SameErrors()
-        self._timeout = timeout
         self._max_seconds = max_seconds
         self.deadline: float | None = None
         """When the time is over, on the monotonic clock."""
         watched = crew is None and not (timeout is None and max_seconds is None)
-        self._watchdog = Watchdog() if watched else None
+        self._caller = Caller(function, timeout, watched)
         self._lower, self._upper = np.asarray(space.lower), np.asarray(space.upper)
         self._journal: Journal | None = None
         self._recorded: dict[int, Evaluation] = {}
@@ -203,8 +201,7 @@ class Evaluator:
 
     def close(self) -> None:
         """Release the helper thread and the workers, if there are any."""
-        if self._watchdog is not None:
-            self._watchdog.close()
+        self._caller.close()
         if self.apart is not None:
             self.apart.crew.close()
 
@@ -392,10 +389,7 @@ class Evaluator:
         """The function's answers as numbers and None, or nothing, the reason of its failure and where it happened."""
         n = 1 if argument.ndim == 1 else len(argument)
         try:
-            if self._watchdog is None:
-                answer = self._apply(argument)
-            else:
-                answer = self._watchdog(lambda: self._apply(argument), self._patience())
+            answer = self._caller(argument, self.deadline)
         except TimedOutError as error:
             if self.deadline is not None and time.monotonic() >= self.deadline:
                 self.meter.used += n  # begun, so counted; not the point's fault
@@ -420,42 +414,6 @@ class Evaluator:
         if not (self._on_error.penalize and np.isfinite(self.best_f)):
             raise error
         return str(error).removeprefix("the objective ")
-
-    def _apply(self, argument: np.ndarray) -> Any:
-        if self._x64 is None and "jax" in sys.modules:  # imported since: what the user's process has by default
-            self._x64 = bool(sys.modules["jax"].config.values["jax_enable_x64"])
-        kept = _our_compilations()
-        ours = kept if kept is not None and kept.entered else None
-        if self._x64 == _x64_here() and ours is None:
-            return self._function(argument)
-        with contextlib.ExitStack() as settings:
-            settings.enter_context(sys.modules["jax"].enable_x64(self._x64))
-            if ours is not None:  # what the user compiles is none of our cache's business
-                settings.enter_context(ours.paused())
-            return self._function(argument)
-
-    def _patience(self) -> float:
-        left = np.inf if self.deadline is None else self.deadline - time.monotonic()
-        return min(left, self._timeout or np.inf, 1e8)
-
-
-def after_interruption() -> None:
-    """Ctrl-C may have come at any instruction: give JAX's settings back to the user."""
-    kept = _our_compilations()
-    if kept is not None:
-        kept.mend()
-
-
-def _our_compilations() -> Any:
-    """The context in which our own compilations are kept, or None while nothing of ours has used JAX."""
-    module = sys.modules.get("l2e.core.traced.compilations")
-    return None if module is None else module.KEPT
-
-
-def _x64_here() -> bool | None:
-    """Whether JAX computes in float64 here and now; None while nobody has imported it."""
-    jax = sys.modules.get("jax")
-    return None if jax is None else jax.config.jax_enable_x64
 
 
 def why(value: float, reason: str | None) -> str | None:

@@ -24,8 +24,8 @@ MAX_GROWTH, CONFIRMED_GROWTH = 1.0, 0.05
 """The step grows by no more than these exponents: in a generation that is evaluated whole, and in a guided one whose
 best point is a new record; in other guided ones it does not grow."""
 
-IDLE = 2
-"""With several workers, at least one in so many has a point of a guided generation to evaluate."""
+DRAWN = 1000
+"""With several workers, samples of which the model's best are evaluated along with a guided generation."""
 
 MAX_CONDITION = 1e7
 CONDITION_EVERY = 10
@@ -131,9 +131,12 @@ class Evolution:
         order = np.argsort(values, kind="stable")
         if surrogate.fresh:  # the minimiser is always evaluated
             order = np.concatenate([[0], order[order != 0]])
-        chosen = order[: max(surrogate.evaluations(self.population), run.workers // IDLE)]
+        chosen = order[: surrogate.evaluations(self.population)]
         record = self._record
+        more = self._candidates(run, surrogate, matrix, run.workers - len(chosen))
+        run.look_ahead(more)
         true = yield from run.evaluate(points[chosen])
+        found = (yield from run.evaluate(more)) if len(more) else np.empty(0)
         if not np.isfinite(true).all() and len(chosen) < len(order):  # of failures the model knows nothing
             rest = yield from run.evaluate(points[order[len(chosen) :]])
             chosen, true = order, np.concatenate([true, rest])
@@ -145,12 +148,25 @@ class Evolution:
         best_ever = surrogate.fresh and confirmed and true[0] <= true.min()
         shift = self._update(z, values, CONFIRMED_GROWTH if confirmed else 0.0)
         self.mean = points[0] if best_ever else self.mean + shift
+        if len(found) and found.min() < min(true.min(), record):
+            self.mean = more[int(np.argmin(found))].copy()
+            self.best_f = self._record = float(found.min())
         turned = surrogate.shape()
         if turned is not None:
             axes, scale = turned
             self.factor = self.factor @ ((axes * scale) @ axes.T)
             self.path = (axes / scale) @ (axes.T @ self.path)
         return None
+
+    def _candidates(self, run: Run, surrogate: Surrogate, matrix: np.ndarray, count: int) -> np.ndarray:
+        """For workers that a guided generation leaves idle: the samples of the distribution that the model likes best.
+
+        They are no part of the generation, so they do not disturb its adaptation; the model learns from them.
+        """
+        if run.workers == 1 or count <= 0:
+            return np.empty((0, len(self.mean)))
+        drawn = mirror(self.mean + run.rng.standard_normal((DRAWN, len(self.mean))) @ matrix.T)
+        return drawn[np.argsort(surrogate.predict(drawn), kind="stable")[:count]]
 
     def _inside(self, z: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         """A step that ends where it leaves the cube, unless that would be soon: then its mirror image is as good."""

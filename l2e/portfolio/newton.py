@@ -8,11 +8,24 @@ where the surroundings of its minimum do not rise as its model says, and where i
 import itertools
 import math
 from collections.abc import Generator
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from l2e.portfolio.parallel import spare
+from l2e.portfolio.line_search import (
+    AFTER_FAILURE,
+    ARMIJO,
+    LONGER,
+    LONGEST_CUT,
+    SENSELESS,
+    SHORTER,
+    SHORTER_FIRST,
+    TRIALS,
+    Found,
+    Line,
+    Search,
+    search_with_workers,
+    unsmooth,
+)
 from l2e.portfolio.policy import Policy
 from l2e.portfolio.progress import Progress
 from l2e.portfolio.reasons import Reason
@@ -28,17 +41,11 @@ CENTRAL = 300.0
 FIRST_SCALE = 300.0
 """The first inverse curvature is this many times what the first step says, so that early steps are long."""
 
+FIRST_SCALE_WITH_WORKERS = 5.0
+"""The same with several workers, where a refused trial costs a gradient."""
+
 SCALES = (1e-12, 1e12)
 """The range of the first inverse curvature."""
-
-ARMIJO = 1e-4
-"""A step is accepted if it gains this share of what the slope promises."""
-
-TRIALS = 9
-"""Points that a line search tries."""
-
-SHORTER, SHORTER_FIRST, LONGEST_CUT, AFTER_FAILURE = 0.05, 0.01, 0.5, 0.2
-"""A refused step is cut to the vertex of a parabola within these factors; by the last one where the value failed."""
 
 REFINED = ((0.1, 0.7), (1.4, 4.0))
 """Of the first step, the vertex is tried as well if it lies this far along the step, shorter or longer."""
@@ -48,14 +55,6 @@ LEAST_DECREMENT = 1e-15
 
 MANY_FLAT = 0.5
 """The function is flat if more than this share of the differences is exactly zero."""
-
-SENSELESS = 0.1
-"""Where no step leads down, differences were noise if the first one changed the value by less than this ratio of what
-the slope promised; else the start is a minimum, and the slope rounding."""
-
-STEEP, FEW_STEEP = 1e-3, 0.5
-"""A slope counts as steep above this share of the steepest; if no more than this share of the coordinates is steep
-where differences look like noise, these coordinates have jumps."""
 
 SLOPES = (1e-140, 1e140)
 """Gradients of a length outside of these are scaled before they are squared."""
@@ -69,27 +68,8 @@ RECENT_GAINS = 4
 LARGEST_RISE, LEAST_RISE = 10.0, 1e-300
 """Rises over modelled ones count up to this; modelled ones are at least this."""
 
-OTHER_PLACES = (0.3, 0.1, 2.0, 0.03, 0.6, 0.01, 4.0, 0.003)
-"""With several workers, places on the line that are tried along with a trial, as factors of its place."""
-
-NEAR = 2.0
-"""Such a place is taken if it is within this factor of the vertex of a parabola."""
-
 AWAY = 2
 """Points that are looked at around a minimum."""
-
-
-class Found(NamedTuple):
-    """An accepted point of a line search: its value, its place along the direction, the vertex over that place."""
-
-    x: np.ndarray
-    value: float
-    place: float
-    vertex: float
-
-
-Search: TypeAlias = Generator[np.ndarray, np.ndarray, Found | Reason]
-"""A line search: what it found, or why nothing."""
 
 
 def star(x: np.ndarray, longer: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -276,17 +256,21 @@ class QuasiNewton:
         assert self.gradient is not None
         s, y = self.x - old_x, self.gradient - old_g
         curvature = s @ y
-        scale = FIRST_SCALE * (s @ s) / curvature if curvature > 0 else np.linalg.norm(s) / length
+        longer = FIRST_SCALE if run.workers == 1 else FIRST_SCALE_WITH_WORKERS
+        scale = longer * (s @ s) / curvature if curvature > 0 else np.linalg.norm(s) / length
         self._curvature = Curvature(len(s), float(np.clip(scale, *SCALES)))
         self._curvature.learn(Pair(s, y))
         return None
 
     def _search(self, run: Run, g: np.ndarray, direction: np.ndarray) -> Search:
         """Backtracking along the projected line until a point is accepted."""
+        if run.workers > 1:
+            begin = 1.0 if self._curvature is None else min(1.0, LONGER * self._place)
+            line = Line(self.x, self.f, g, direction, begin)
+            return (yield from search_with_workers(run, line, self._difference_points, self._curvature, self.progress))
         place, steep = 1.0, False
         for trial in range(TRIALS):
             self.progress.tried(trial + 1)
-            others = self._look_ahead(run, direction, place, trial) if run.workers > 1 else None
             x = np.clip(self.x + place * direction, -HALF, HALF)
             move = x - self.x
             slope = float(g @ move)
@@ -297,49 +281,14 @@ class QuasiNewton:
             if trial == 0:
                 steep = abs(change) < SENSELESS * abs(slope)
                 if self._curvature is None and abs(change) < run.policy.noise_below * abs(slope):
-                    return self._unsmooth(g)  # a slope this steep over a step this long moved nothing
+                    return unsmooth(g)  # a slope this steep over a step this long moved nothing
             vertex = -slope / (2 * (change - slope)) if change > slope else np.inf
             if change <= ARMIJO * slope and slope < 0:
                 return Found(x, value, place, vertex)
-            if others is not None and len(others):
-                found = yield from self._best_of(run, g, direction, others, place * vertex)
-                if found is not None:
-                    return found
             least = SHORTER if trial else SHORTER_FIRST
             usable = np.isfinite(value) and not math.isnan(vertex)
             place *= float(np.clip(vertex, least, LONGEST_CUT)) if usable else AFTER_FAILURE
-        return self._unsmooth(g) if steep else Reason.NO_DESCENT
-
-    def _look_ahead(self, run: Run, direction: np.ndarray, place: float, trial: int) -> np.ndarray:
-        """With several workers, evaluate along with a trial as many points as leave few workers idle.
-
-        These are differences where the line search will probably end: at this trial, or, if it is a first one and the
-        last first one was refused, at the place where that search ended. Returns other places on the line that are
-        evaluated along.
-        """
-        count = spare(1, run.workers)
-        expected = place if trial else min(self._place, 1.0)
-        others = np.asarray([] if expected == place else [expected])
-        point = np.clip(self.x + expected * direction, -HALF, HALF)
-        gradient = self._difference_points(point)[0][: max(count - len(others), 0)]
-        more = OTHER_PLACES[: max(count - len(others) - len(gradient), 0)]
-        others = np.append(others, [place * factor for factor in more])
-        run.look_ahead(np.concatenate([np.clip(self.x + others[:, None] * direction, -HALF, HALF), gradient]))
-        return others
-
-    def _best_of(
-        self, run: Run, g: np.ndarray, direction: np.ndarray, places: np.ndarray, vertex: float
-    ) -> Generator[np.ndarray, np.ndarray, Found | None]:
-        """The best of places that were evaluated along, if it is near the vertex and good enough to be accepted."""
-        points = np.clip(self.x + places[:, None] * direction, -HALF, HALF)
-        values = yield from run.evaluate(points)
-        slopes = (points - self.x) @ g
-        near = (places > vertex / NEAR) & (places < vertex * NEAR)
-        good = near & (values - self.f <= ARMIJO * slopes) & (slopes < 0)
-        if not good.any():
-            return None
-        best = int(np.argmin(np.where(good, values, np.inf)))
-        return Found(points[best], float(values[best]), float(places[best]), np.inf)
+        return unsmooth(g) if steep else Reason.NO_DESCENT
 
     def _move(self, run: Run, x: np.ndarray, f: float) -> Steps:
         old_x, old_g = self.x, self.gradient
@@ -369,11 +318,6 @@ class QuasiNewton:
         """At a minimum the model says that there is nothing to gain that numbers could show; elsewhere it is wrong."""
         least = max(policy.converged_below * abs(self.f), policy.converged_share * (self.f_first - self.f))
         return Reason.CONVERGED if self.expected < least else Reason.STUCK
-
-    def _unsmooth(self, g: np.ndarray) -> Reason:
-        """Differences that mean nothing: noise if they are large along most coordinates, else jumps along the few."""
-        steep = np.abs(g) > STEEP * np.abs(g).max()
-        return Reason.JUMPS if np.mean(steep) <= FEW_STEEP else Reason.NOISY
 
     def _is_rugged(self, run: Run, g: np.ndarray) -> Generator[np.ndarray, np.ndarray, bool]:
         """Whether the surroundings rise far less than the model of the minimum says."""

@@ -1,6 +1,7 @@
 """A run whose points are evaluated several at once: what will probably be asked next is evaluated along."""
 
 import math
+from collections.abc import Generator
 
 import numpy as np
 
@@ -10,6 +11,9 @@ from l2e.portfolio.run import Batches, Run, mirror
 
 FULL_ENOUGH = 0.75
 """Workers that have something to do, as a share: with fewer, useful points are added; with more, none is wasted."""
+
+MOST_WIDENED = 4
+"""Populations are made at most this many times larger for the sake of workers."""
 
 
 class ParallelRun(Run):
@@ -56,3 +60,15 @@ def spare(points: int, workers: int) -> int:
         return 0
     rounds = math.ceil(points / workers)
     return max(math.ceil(FULL_ENOUGH * rounds * workers) - points, 0)
+
+
+def look_ahead_at(run: Run, probe: Generator[np.ndarray, np.ndarray, object]) -> None:
+    """Look ahead at what a probe will ask for first; it draws the same random numbers again when it is made."""
+    state = run.rng.bit_generator.state
+    run.look_ahead(next(probe))
+    run.rng.bit_generator.state = state
+
+
+def widened(population: int, workers: int) -> int:
+    """A larger population where half of the workers or more would be idle, but not too large to learn from."""
+    return min(workers, MOST_WIDENED * population) if workers >= 2 * population else population

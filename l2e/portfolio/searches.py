@@ -10,6 +10,7 @@ from l2e.core.cma_defaults import default_population
 from l2e.portfolio.coordinates import Coordinates
 from l2e.portfolio.evolution import Evolution
 from l2e.portfolio.newton import QuasiNewton
+from l2e.portfolio.parallel import widened
 from l2e.portfolio.probes import is_separable
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import Run, finish
@@ -115,7 +116,8 @@ def evolution(
     reach = policy.near if run.budget <= policy.near_up_to * run.dimension else policy.wide
     margin = policy.trust_margin if run.rich else math.inf
     surrogate = Surrogate(policy, reach, margin) if policy.has("surrogate") else None
-    return Evolution(mean, sigma, populations * default_population(len(mean)), surrogate, factor, record)
+    population = widened(populations * default_population(len(mean)), run.workers)
+    return Evolution(mean, sigma, population, surrogate, factor, record)
 
 
 def evolve(run: Run, search: Evolution) -> Finished:

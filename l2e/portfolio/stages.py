@@ -24,6 +24,7 @@ from l2e.portfolio.gate import Action, Chooses, by_hand
 from l2e.portfolio.handover import distribution
 from l2e.portfolio.lshade import LShade
 from l2e.portfolio.newton import QuasiNewton
+from l2e.portfolio.parallel import look_ahead_at
 from l2e.portfolio.policy import CROSS_TERMS_UP_TO
 from l2e.portfolio.probes import NO_LINE, Line, look_along_line, pair_interactions, ruggedness
 from l2e.portfolio.reasons import NO_GRADIENT, Reason
@@ -101,6 +102,8 @@ class FirstPoint:
         return not np.isfinite(seen.value)
 
     def play(self, seen: Seen) -> Nothing:
+        if seen.run.workers > 1 and np.ndim(seen.start) == 1 and FirstLine().due(seen):
+            look_ahead_at(seen.run, look_along_line(seen.run, seen.start))
         values = yield from seen.run.spend("start", seen.run.evaluate(seen.start), lambda values: Reason.DONE)
         best = int(np.argmin(values))
         seen.start, seen.value = np.atleast_2d(seen.start)[best], float(values[best])

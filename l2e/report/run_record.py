@@ -9,7 +9,7 @@ import numpy as np
 
 from l2e.core.checkpoint import write_whole
 from l2e.core.errors import require, unknown
-from l2e.core.journal import Recorded
+from l2e.core.journal_frames import Recorded
 from l2e.core.record import Evaluations, status_of
 
 FORMATS = (".csv", ".parquet")

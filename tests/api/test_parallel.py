@@ -15,7 +15,7 @@ from helpers.objectives import crashing_valley, shaken_valley, valley
 
 import l2e
 from l2e.core.checkpoint import CheckpointError
-from l2e.core.journal import read_journal
+from l2e.core.journal_reader import read_journal
 
 BOUNDS = [(-5.0, 5.0)] * 4
 
@@ -97,7 +97,7 @@ def test_values_that_arrived_out_of_order_are_kept_and_the_others_evaluated(tmp_
     path = tmp_path / "run.l2e"
     whole = l2e.minimize(valley, bounds=BOUNDS, budget=80, rng=3, workers=(map, 4), checkpoint=path)
     evaluations = read_journal(path).segments[0]
-    from l2e.core.journal import asked_entry, opening, told_entry
+    from l2e.core.journal_frames import asked_entry, opening, told_entry
 
     kept = [n for n in range(40) if n % 3]
     points = np.asarray([evaluations.finished[n].x for n in range(40)])

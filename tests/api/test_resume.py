@@ -12,7 +12,7 @@ import pytest
 
 import l2e
 from l2e.core.checkpoint import CheckpointError
-from l2e.core.journal import read_journal
+from l2e.core.journal_reader import read_journal
 
 BOUNDS = [(-5.0, 5.0)] * 4
 
@@ -270,7 +270,7 @@ def test_modes_follow_the_umask_and_links_are_kept(tmp_path) -> None:
 
 
 def test_hostile_headers_are_checkpoint_errors(tmp_path) -> None:
-    from l2e.core.journal import opening
+    from l2e.core.journal_frames import opening
 
     good = {"dimension": 4, "budget": 9, "environment": {}}
     settings = {"method": "auto", "bounds": BOUNDS, "key": [0, 1], "x0": None, "population_size": None, "searcher": "x"}

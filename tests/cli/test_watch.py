@@ -7,7 +7,8 @@ import pytest
 
 import l2e
 from l2e.cli.commands import main
-from l2e.core.journal import Journal, is_open, read_journal
+from l2e.core.journal import Journal, is_open
+from l2e.core.journal_reader import read_journal
 from l2e.report.run_page import run_page
 from l2e.report.run_record import evaluations_of
 

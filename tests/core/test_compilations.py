@@ -62,7 +62,7 @@ def test_an_interruption_while_the_cache_is_switched_leaves_nothing_behind(folde
     before = values()
     KEPT.__enter__()
     KEPT._lock.acquire()
-    l2e.core.evaluator.after_interruption()
+    l2e.core.caller.after_interruption()
     assert values() == before
     assert not KEPT.entered
     result = l2e.minimize(

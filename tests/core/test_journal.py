@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from l2e.core.checkpoint import CheckpointError
-from l2e.core.journal import Journal, read_journal
+from l2e.core.journal import Journal
+from l2e.core.journal_reader import read_journal
 
 HEADER = {"dimension": 2, "settings": {"method": "x"}, "budget": 9}
 

@@ -1,12 +1,16 @@
 """Objectives that worker processes can import."""
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
+
+import l2e
 
 
 def valley(x) -> float:
@@ -42,3 +46,36 @@ def crashing_valley(x) -> float:
     if x[0] > 4.2:
         os.kill(os.getpid(), signal.SIGKILL)
     return valley(x)
+
+
+def busy_valley(x) -> float:
+    """Forks, starts a thread and a program, prints, goes elsewhere, and changes its argument."""
+    value = valley(x)
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    thread = threading.Thread(target=print, args=("p" * 10_000,))
+    thread.start()
+    thread.join()
+    subprocess.run([sys.executable, "-S", "-c", ""], check=True)
+    os.write(1, b"past Python\n")
+    os.chdir("/")
+    x[:] = np.nan
+    return value
+
+
+def split_valley(x) -> float:
+    """Forks, and the child comes back as well."""
+    os.fork()
+    return valley(x)
+
+
+def nested_valley(x) -> float:
+    """A search, and asyncio, inside of an evaluation."""
+
+    async def later() -> float:
+        await asyncio.sleep(0)
+        return valley(x)
+
+    return asyncio.run(later()) + l2e.minimize(valley, bounds=[(-1.0, 1.0)] * 2, budget=9, rng=0).fun
