@@ -2,8 +2,8 @@
 
     python tools/first_weights_held_out.py --dimension 30 --out results/l2e-training/first-weights-30d.json
 
-Mean log10 of the final gap by family, of each operator with shared and with unshared weights, and of trained models
-if named; 4 instances of each family and one run on each. An episode has 20,000 evaluations, 50,000 in 30-D.
+Mean log10 of the final gap by family, of operators with shared or unshared weights, and of trained models if
+named; 4 instances of each family and one run on each. An episode has 20,000 evaluations, 50,000 in 30-D.
 """
 
 import argparse
@@ -17,7 +17,15 @@ from l2e.api import models
 from l2e.meta import PaperTrainTasks
 from l2e.meta.held_out import held_out
 
-SCHEDULES = {"base": ("shared", "unshared"), "mamba": ("shared", "unshared"), "coordinate-free": ("shared",)}
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {"operator": "base", "schedule": "shared"},
+    {"operator": "base", "schedule": "unshared"},
+    {"operator": "mamba", "schedule": "shared"},
+    {"operator": "mamba", "schedule": "unshared"},
+    {"operator": "coordinate-free", "schedule": "shared"},
+    {"operator": "certified", "schedule": "unshared", "noise": False},
+)
+"""What is run: with the random term, but for the operator that contracts for any weights."""
 
 
 def main() -> None:
@@ -25,9 +33,10 @@ def main() -> None:
     arguments = _parse()
     budget = 50_000 if arguments.dimension == 30 else 20_000
     searchers: dict[str, Any] = {
-        f"{operator}, {schedule}, first weights": _first(operator, schedule, arguments.dimension, budget)
-        for operator, schedules in SCHEDULES.items()
-        for schedule in schedules
+        f"{settings['operator']}, {settings['schedule']}, first weights": initial_algorithm(
+            parse_settings({"kind": "l2e", **settings}), arguments.dimension, budget // 100 - 1, 0
+        )
+        for settings in SETTINGS
     }
     searchers |= {models.card(name).name: models.load(name) for name in arguments.models}
     found = {}
@@ -35,11 +44,6 @@ def main() -> None:
         found[name] = held_out(searcher, PaperTrainTasks(arguments.dimension), budget, 4, 1).to_json()
         print(name, found[name]["mean"], flush=True)
         arguments.out.write_text(json.dumps(found, indent=1) + "\n")
-
-
-def _first(operator: str, schedule: str, dimension: int, budget: int) -> Any:
-    settings = parse_settings({"kind": "l2e", "operator": operator, "schedule": schedule})
-    return initial_algorithm(settings, dimension, budget // 100 - 1, 0)
 
 
 def _parse() -> argparse.Namespace:

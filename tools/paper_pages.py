@@ -22,10 +22,10 @@ PRINTED = {
     "GLHF": "glhf",
     "RNNOPT": "rnnopt",
     "DEDQN": "dedqn",
-    "L2E": "l2e-base-10d",
-    "L2E-Mamba": "l2e-mamba-10d",
+    "L2E": "l2e-base-{size}",
+    "L2E-Mamba": "l2e-mamba-{size}",
 }
-"""Methods of the paper's tables, and those of ours that are nearest to them."""
+"""Methods of the paper's tables, and those of ours that are nearest to them; `size` is the dimension, as in 10d."""
 
 
 PAIRS_NOTE = """\
@@ -88,7 +88,7 @@ def _printed(results: Results, suite: str) -> list[str]:
     lines = []
     for name, rows in published(suite).items():
         printed = Cell(f"{statistics.geometric_mean([mean for mean, _ in rows.values()]):.3g}", None, "grey")
-        ours = PRINTED.get(name, "")
+        ours = PRINTED.get(name, "").format(size=suite.removeprefix("bbob-"))
         present = ours in results.methods
         gaps = [float(results.gaps(problem, ours).mean()) for problem in results.ordered] if present else []
         measured = f"{statistics.geometric_mean(gaps):.3g}" if gaps else ""

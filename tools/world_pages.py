@@ -34,7 +34,7 @@ reward of ten episodes; an ant that stands still has about -200. The best cost o
 """
 TRANSFER = """\
 Models trained on BBOB only, on terrains, networks and the ant, without tuning. Those that work in any number of
-dimensions run everywhere; L2E has weights for 10 dimensions only and runs on networks.
+dimensions run everywhere; L2E has weights for 10 dimensions, for networks, and for 30, for terrains.
 """
 
 
