@@ -1,5 +1,7 @@
 """Trainings whose steps take several dimensions in turn."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ def tables(optimizer=None, estimator=None, **tasks):
 
 
 def spec(tasks, *turns):
-    sizes = {"steps": 3, "generations": 3, "validate_every": 9, "validation_batch": 2}
+    sizes: dict[str, Any] = {"steps": 3, "generations": 3, "validate_every": 9, "validation_batch": 2}
     return TrainSpec(toy(size=4), tasks, LogGap(), FullBPTT(), turns=turns, **sizes)
 
 
