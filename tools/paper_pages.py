@@ -46,7 +46,7 @@ def paper(recorded: Recorded, size: str, evaluations: str, other: str) -> str:
     title = second.title.partition(": ")[2]
     return page(
         f"# The protocol of the L2E paper, {size.removesuffix('d')}-D",
-        f"The paper's 16 test functions with its instances, {evaluations} counted evaluations, ten seeds.",
+        f"The paper's 16 test functions with its instances, {evaluations} counted evaluations, ten seeds{_fewer(results)}.",
         commands(store),
         section(ranking(results)),
         section(against_reference(results)),
@@ -57,6 +57,12 @@ def paper(recorded: Recorded, size: str, evaluations: str, other: str) -> str:
         section(ranking(second), level=3),
         *(section(table, level=3) for table in ablation_tables(second)),
     )
+
+
+def _fewer(results: Results) -> str:
+    """Which methods have fewer than ten seeds."""
+    seeds = {m: min(len(results.gaps(problem, m)) for problem in results.ordered) for m in results.methods}
+    return "".join(f"; `{method}` has {count}" for method, count in seeds.items() if count < 10)
 
 
 def _sideways(table: Table) -> Table:
