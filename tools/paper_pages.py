@@ -46,7 +46,8 @@ def paper(recorded: Recorded, size: str, evaluations: str, other: str) -> str:
     title = second.title.partition(": ")[2]
     return page(
         f"# The protocol of the L2E paper, {size.removesuffix('d')}-D",
-        f"The paper's 16 test functions with its instances, {evaluations} counted evaluations, ten seeds{_fewer(results)}.",
+        f"The paper's 16 test functions with its instances, {evaluations} counted evaluations, ten seeds"
+        f"{_fewer(results)}.",
         commands(store),
         section(ranking(results)),
         section(against_reference(results)),
