@@ -33,5 +33,5 @@ def b2opt(dimension: int, budget: int) -> AbstractAlgorithm[Any]:
 
 
 def l2e_base(dimension: int, budget: int) -> AbstractAlgorithm[Any]:
-    """L2E before its training, in 10 dimensions."""
-    return _first("l2e-base-10d", budget)
+    """L2E with the base operator before its training, in 10 or 30 dimensions."""
+    return _first(f"l2e-base-{dimension}d", budget)

@@ -1,5 +1,7 @@
 """The pages about the paper's other worlds: terrains, networks in place of functions, robots; and transfer to them."""
 
+import re
+
 import numpy as np
 from recorded import Recorded, bold, commands, page, section
 
@@ -32,7 +34,7 @@ reward of ten episodes; an ant that stands still has about -200. The best cost o
 """
 TRANSFER = """\
 Models trained on BBOB only, on terrains, networks and the ant, without tuning. Those that work in any number of
-dimensions run everywhere; L2E has weights for 10 dimensions only and runs on networks.
+dimensions run everywhere; L2E has weights for 10 dimensions, for networks, and for 30, for terrains.
 """
 
 
@@ -122,11 +124,16 @@ def costs(results: Results) -> str:
     return section(Table("costs", title, "Mean and single costs at the end.", "method", ("mean", "runs"), ordered))
 
 
+def _without_dimension(model: str) -> str:
+    """The name of a model as that of its twin has it: `l2e_base` for `l2e-base-30d`."""
+    return re.sub(r"-\d+d$", "", model).replace("-", "_")
+
+
 def twins(results: Results) -> str:
     """Every trained model of a contest against its untrained twin."""
     lines = []
     for twin in (m for m in results.methods if m.startswith(FIRST)):
-        model = next(m for m in results.methods if m.replace("-10d", "").replace("-", "_") == twin.removeprefix(FIRST))
+        model = next(m for m in results.methods if _without_dimension(m) == twin.removeprefix(FIRST))
         gaps = [[results.gaps(problem, method) for problem in results.ordered] for method in (model, twin)]
         found = statistics.compare(*gaps)
         decades = [statistics.log_median(a) - statistics.log_median(b) for a, b in zip(*gaps, strict=True)]

@@ -170,7 +170,10 @@ def load(name: str | os.PathLike[str]) -> "AbstractAlgorithm[Any]":
 
 
 def untrained(name: str | os.PathLike[str]) -> "AbstractAlgorithm[Any]":
-    """What the training of a model started from, as it would be deployed: the fair peer of the model."""
+    """A model before any training, as it would be deployed: the fair peer of the model.
+
+    Of a training that began with the weights of another one, it has the random weights that stood there before.
+    """
     from l2e.algorithms.stored import initial_algorithm
 
     found = card(name)

@@ -34,6 +34,10 @@ class TrainConfig:
     def __post_init__(self) -> None:
         if self.guidance is not None and not issubclass(self.optimizer.algorithm, TakesGuide):
             raise ValueError(f"[guidance] cannot be used: {self.optimizer.kind} has no guided path")
+        if self.tasks.turns and not self.optimizer.any_dimension:
+            raise ValueError("turns in [tasks] are for a model of any dimension, and this one has weights for one")
+        if self.tasks.turns and self.guidance is not None:
+            raise ValueError("[guidance] cannot be used with turns in [tasks]: its metric has one dimension")
 
     def spec(self) -> TrainSpec:
         """The training that the file describes."""
@@ -46,6 +50,7 @@ class TrainConfig:
             optimizer=started_from(optimizer, training.start) if training.start else optimizer,
             tasks=tasks,
             family=self.tasks.described(tasks),
+            turns=self.tasks.build_turns(),
             objective=self.objective,
             estimator=self.estimator,
             guidance=None if self.guidance is None else self.guidance.build(dimension),
@@ -55,8 +60,10 @@ class TrainConfig:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The file as plain JSON, for checkpoints and cards; without `family` and `start` where older ones had none."""
+        """The file as plain JSON, for checkpoints and cards; without keys that older files have not."""
         tables = plain(self)
+        if not self.tasks.turns:
+            del tables["tasks"]["turns"]
         if self.tasks.family is None:
             del tables["tasks"]["family"]
         if not self.training.start:

@@ -36,13 +36,15 @@ class TasksSettings:
 
     **Arguments:** `functions`: their numbers, never test functions of the paper; `dimension`: of all tasks; `rotated`:
     whether f2 and f3 are rotated, as in the paper's instances (COCO's are separable); `family`: another family of
-    `l2e problems`, or your own as `module:factory`, Python code that is imported and called with the dimension.
+    `l2e problems`, or your own as `module:factory`, Python code that is imported and called with the dimension;
+    `turns`: more dimensions that steps take in turn with `dimension`, for a model of any dimension.
     """
 
     functions: tuple[int, ...] = PAPER_TRAIN
     dimension: int = 10
     rotated: bool = True
     family: Label | None = None
+    turns: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.family is None:
@@ -61,12 +63,20 @@ class TasksSettings:
             return RandomBBOBTasks(self.functions, self.dimension, self.rotated)
         return _own(self.family, self.dimension) if self.is_own else _of_catalog(self.family, self)
 
+    def build_turns(self) -> tuple[AbstractTaskDistribution, ...]:
+        """The distributions of the other dimensions."""
+        return tuple(dataclasses.replace(self, dimension=dimension, turns=()).build() for dimension in self.turns)
+
     def described(self, tasks: AbstractTaskDistribution) -> str:
         """What a model is trained on, for its card; the user's own families with a digest of what they hold."""
         if self.family is None:
-            return tasks.description
+            return tasks.description + (f", in {_listed(self.dimension, *self.turns)}-D" if self.turns else "")
         digest = f" ({fingerprint(tasks)})" if self.is_own else ""
-        return f"{self.family}{digest}: {', '.join(tasks.names)}, {self.dimension}-D"
+        return f"{self.family}{digest}: {', '.join(tasks.names)}, {_listed(self.dimension, *self.turns)}-D"
+
+
+def _listed(*dimensions: int) -> str:
+    return ", ".join(str(dimension) for dimension in sorted(dimensions))
 
 
 def _check_family(family: str, functions: tuple[int, ...]) -> None:

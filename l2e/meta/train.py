@@ -51,6 +51,8 @@ class TrainSpec:
     - `dtype`: float in which everything is computed and the weights are kept.
     - `rematerialise`: see `l2e.meta.rollout.advance`.
     - `family`: what the card says of the tasks, instead of what they say themselves.
+    - `turns`: more tasks, of the same families in other dimensions: steps take `tasks` and these in turn, and
+      validation is on all. Only for an optimizer whose weights fit any dimension.
     """
 
     optimizer: AbstractAlgorithm[Any]
@@ -73,6 +75,7 @@ class TrainSpec:
     dtype: Literal["float32", "float64"] = "float32"
     rematerialise: bool = True
     family: str = ""
+    turns: tuple[AbstractTaskDistribution, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "generations", "validate_every", "validation_batch", "parallel"):
@@ -81,6 +84,13 @@ class TrainSpec:
         if self.batch % self.parallel or self.validation_batch % self.parallel:
             sizes = f"{self.parallel}, {self.batch}, {self.validation_batch}"
             raise ValueError(f"parallel must divide batch and validation_batch, got {sizes}")
+        if any(tasks.names != self.tasks.names for tasks in self.turns):
+            raise ValueError(f"tasks that take turns must be of the same families, {', '.join(self.tasks.names)}")
+
+    @property
+    def all_tasks(self) -> tuple[AbstractTaskDistribution, ...]:
+        """The tasks of steps, in turn."""
+        return (self.tasks, *self.turns)
 
     @property
     def update_rule(self) -> optax.GradientTransformation:
@@ -146,7 +156,10 @@ class Trainer:
             self.first_weights, self.rest = split_weights(trainee, spec.dtype)
         if not jax.tree.leaves(self.first_weights):
             raise ValueError(f"{type(spec.optimizer).__name__} has no weights to train")
-        self.loss = MetaLoss(self.rest, spec.tasks, spec.objective, spec.generations, spec.rematerialise)
+        self.losses = tuple(
+            MetaLoss(self.rest, tasks, spec.objective, spec.generations, spec.rematerialise) for tasks in spec.all_tasks
+        )
+        self.loss = self.losses[0]
         self.rule = spec.update_rule
 
     def precision(self) -> Any:
@@ -161,6 +174,9 @@ class Trainer:
             if carry is not None and distributed.is_shared():
                 name = type(self.spec.estimator).__name__
                 raise ValueError(f"{name} carries runs from step to step and cannot be shared between processes")
+            if carry is not None and self.spec.turns:
+                name = type(self.spec.estimator).__name__
+                raise ValueError(f"{name} carries runs from step to step, so its tasks cannot take turns")
             zero = jnp.zeros((), jnp.int32)
             return TrainState(
                 weights=self.first_weights,
@@ -172,6 +188,10 @@ class Trainer:
                 best_loss=jnp.asarray(jnp.inf, self.spec.dtype),
                 best_step=zero,
             )
+
+    def loss_of(self, state: TrainState) -> MetaLoss:
+        """The loss of the next step: tasks may take turns."""
+        return self.losses[int(state.step) % len(self.losses)]
 
     def work(self, state: TrainState) -> Work:
         """The tasks of the next step."""
@@ -190,9 +210,9 @@ class Trainer:
     def _step(self, state: TrainState) -> tuple[TrainState, Estimate, Norms]:
         work = self.work(state)
         if not distributed.is_shared():
-            return train_step(self.loss, self.spec.estimator, self.rule, state, work)
+            return train_step(self.loss_of(state), self.spec.estimator, self.rule, state, work)
         mine = distributed.share(work)
-        estimate, carry = own_estimate(self.loss, self.spec.estimator, state, mine)
+        estimate, carry = own_estimate(self.loss_of(state), self.spec.estimator, state, mine)
         return shared_update(self.rule, state, distributed.added(estimate), carry)
 
     def optimizer(self, weights: Any) -> AbstractAlgorithm[Any]:
@@ -200,12 +220,15 @@ class Trainer:
         return self.spec.deployed(eqx.combine(weights, self.rest).optimizer)
 
     def validate(self, weights: Any) -> np.ndarray:
-        """The validation loss of each task, shape (families, validation_batch); the same tasks at each call."""
+        """The validation loss of each task, the same at each call; a row for each family, all turns in it."""
+        return np.concatenate([self._validate(weights, tasks) for tasks in self.spec.all_tasks], axis=1)
+
+    def _validate(self, weights: Any, tasks: AbstractTaskDistribution) -> np.ndarray:
         spec = self.spec
         with self.precision():
             optimizer = Trainee(spec.deployed(eqx.combine(weights, self.rest).optimizer))
             deployed, rest = split_weights(optimizer, spec.dtype)
-            loss = MetaLoss(rest, spec.tasks, spec.validation_objective, spec.generations)
+            loss = MetaLoss(rest, tasks, spec.validation_objective, spec.generations)
             keys = jax.random.split(jax.random.key(spec.validation_seed), spec.tasks.families * spec.validation_batch)
             work = _grouped(spec, keys, spec.validation_batch, keys[0], 0.0)
             if distributed.is_shared():

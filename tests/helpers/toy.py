@@ -65,11 +65,11 @@ class Bowl(AbstractTraceableProblem):
         return jnp.sum(jnp.abs(points - self.centre) ** self.power, axis=1)
 
 
-def shifted_bowls(families=1):
+def shifted_bowls(families=1, dimension=3):
     """Fresh bowls: quadratic, quartic, ... around random centres."""
 
     def draw(family, key):
-        space = Box(jnp.full(3, -2.0), jnp.full(3, 2.0))
-        return Bowl(space, jax.random.uniform(key, (3,), minval=-1, maxval=1), 2 + 2 * family)
+        space = Box(jnp.full(dimension, -2.0), jnp.full(dimension, 2.0))
+        return Bowl(space, jax.random.uniform(key, (dimension,), minval=-1, maxval=1), 2 + 2 * family)
 
     return FunctionTasks([functools.partial(draw, family) for family in range(families)], [0.0] * families)
