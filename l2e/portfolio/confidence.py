@@ -28,9 +28,6 @@ FAILED_ABOVE = 0.2
 TIED_ABOVE = 0.1
 """Share of values that are equal to an earlier one above which a function has steps: noise does not repeat itself."""
 
-EARLY = 0.25
-"""The share of a search without quasi-Newton in which it cannot have converged: equal values are the function's."""
-
 MEASURED: dict[str, dict[int, float]] = {
     "plain": {50: 0.969, 200: 0.962, 1000: 0.985},
     "noise": {50: 0.769, 200: 0.923, 1000: 0.962},
@@ -76,15 +73,13 @@ def assess(dimension: int, budget: int, values: np.ndarray, notes: set[str]) -> 
 
 def _situation(finite: np.ndarray, notes: set[str]) -> tuple[str, list[str]]:
     """What was measured that is like this function, and what to say of it."""
-    tied = _tied(finite) > TIED_ABOVE
-    if Reason.JUMPS in notes or (Reason.NOISY in notes and tied):
+    stepped = Reason.JUMPS in notes or (Reason.NOISY in notes and _tied(finite) > TIED_ABOVE)
+    if stepped:
         return "plateaus", [f"values jump between nearby points, as if something were rounded: {LEFT_OUT}"]
     if Reason.NOISY in notes:
         return "noise", [f"nearby values differ far more than their distance explains, as under noise: {LEFT_OUT}"]
     if Reason.FLAT in notes:
         return "plateaus", [f"nearby values are equal: the function has plateaus, and {LEFT_OUT}"]
-    if not notes and _tied(finite[: int(EARLY * len(finite))]) > TIED_ABOVE:
-        return "plateaus", ["many values are equal long before the end: the function has plateaus"]
     return "plain", []
 
 

@@ -32,11 +32,12 @@ def test_noise_is_noticed():
         lambda x: float(((x - 1) ** 2).sum() * (1 + 0.05 * rng.standard_normal()) + 3 * rng.random()), budget=800
     )
     assert "noise" in result.warnings[0]
-    assert result.confidence == MEASURED["noise"][200]
+    assert result.noise is not None
+    assert result.confidence is None  # a search that went on under noise was not measured
 
 
 def test_plateaus_are_noticed():
-    result = solve(lambda x: float(np.round(((x - 1) ** 2).sum() / 20)))
+    result = solve(lambda x: float(np.round(((x - 1) ** 2).sum() / 20)), budget=800)
     assert any("plateaus" in warning for warning in result.warnings)
 
 
@@ -110,10 +111,10 @@ def test_ask_and_tell_say_the_same_as_minimize():
     def function(x):
         return float(np.round(((x - 1) ** 2).sum() / 20))
 
-    optimizer = l2e.Optimizer(bounds=[(-5, 5)] * 4, budget=400, rng=0)
+    optimizer = l2e.Optimizer(bounds=[(-5, 5)] * 4, budget=800, rng=0)
     while not optimizer.stop():
         points = optimizer.ask()
         optimizer.tell(points, [function(x) for x in points])
     result = optimizer.result()
     assert any("plateaus" in warning for warning in result.warnings)
-    assert result.confidence == solve(function).confidence
+    assert result.confidence == solve(function, budget=800).confidence
