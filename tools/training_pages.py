@@ -23,8 +23,8 @@ GATE = """\
 # What the trained gate is worth
 
 A number is the share of the 51 targets reached within the told budget, with and without the gate, from the same start
-and with the same random numbers. The gate is asked with up to 100 evaluations per dimension, in up to 24 dimensions
-(with up to 35 evaluations per dimension, in up to 40).
+and with the same random numbers. The gate is asked with up to 100 evaluations per dimension, in up to 24
+dimensions.
 """
 MODELS = """\
 # Shipped models, and the paper's ablations run again

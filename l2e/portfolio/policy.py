@@ -77,7 +77,7 @@ class Policy:
 
     look_for: float = decided(4, PER_DIMENSION, "look")
     look_below: float = decided(35, PER_DIMENSION, "look")
-    look_up_to: int = decided(40, "dimensions", "look")
+    look_up_to: int = decided(CROSS_TERMS_UP_TO, "dimensions", "look")
     look_least: float = decided(1e-8, CUBE, "look")
     """Up to this budget and in up to so many dimensions, a search begins with a trust-region search of this length,
     which ends at this distance between points; its first points are `first_step` apart."""
@@ -199,7 +199,8 @@ class Policy:
 
     ripples_up_to: float = decided(60, PER_DIMENSION, "ripples")
     ripples_above: tuple[float, ...] = decided((0.3, 0.25, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2), RATIO, "ripples")
-    """Up to this budget it yields where the mean defect of its first steps, one to eight, exceeds these ratios."""
+    """Up to this budget, and in up to `look_up_to` dimensions, it yields where the mean defect of its first steps, one to
+    eight, exceeds these ratios."""
 
     # The surrogate of evolutionary searches
     near_up_to: float = decided(100, PER_DIMENSION, "reach")

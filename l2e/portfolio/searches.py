@@ -47,7 +47,8 @@ def descend(run: Run, newton: QuasiNewton, patience: float) -> Finished:
 
     **Arguments:** `patience`: a factor of when it counts as slow.
     """
-    poor = run.budget <= run.policy.ripples_up_to * run.dimension
+    policy, d = run.policy, run.dimension
+    poor = run.budget <= policy.ripples_up_to * d and d <= policy.look_up_to
     while True:
         reason = yield from newton.step(run)
         if reason is not None:
