@@ -199,8 +199,8 @@ class Policy:
 
     ripples_up_to: float = decided(60, PER_DIMENSION, "ripples")
     ripples_above: tuple[float, ...] = decided((0.3, 0.25, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2), RATIO, "ripples")
-    """Up to this budget, and in up to `look_up_to` dimensions, it yields where the mean defect of its first steps, one to
-    eight, exceeds these ratios."""
+    """Up to this budget and `look_up_to` dimensions it yields where the mean defect of its first steps exceeds these
+    ratios."""
 
     # The surrogate of evolutionary searches
     near_up_to: float = decided(100, PER_DIMENSION, "reach")
