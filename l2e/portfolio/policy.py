@@ -93,8 +93,10 @@ class Policy:
 
     scout_budgets: tuple[float, float] = decided((35, 100), PER_DIMENSION, "scout")
     scout_for: float = decided(7, PER_DIMENSION, "scout")
+    scout_at_least: float = decided(1, PER_DIMENSION, "scout-short")
     """Above the first and up to the second budget the evolutionary search begins, for this long; it goes on, or
-    quasi-Newton begins at its best point."""
+    quasi-Newton begins at its best point. If its first generations find nothing better than the start, quasi-Newton
+    begins there."""
 
     coordinates_room: float = decided(40, PER_DIMENSION, "prototypes")
     """With this much left the function is tested for separability."""

@@ -179,8 +179,16 @@ class Scout:
     def play(self, seen: Seen) -> Nothing:
         run, policy = seen.run, seen.run.policy
         seen.scout = evolution(run, run.best_x, policy.first_step * WIDTH, record=run.best_f)
+        yield from run.spend("scout", self._look_around(seen, seen.scout), str)
+
+    def _look_around(self, seen: Seen, search: Evolution) -> Generator[np.ndarray, np.ndarray, str]:
+        run, policy = seen.run, seen.run.policy
         limit = run.used + policy.scout_for * run.dimension
-        yield from run.spend("scout", finish(seen.scout, run, limit), lambda reason: choose(seen, seen.scout))
+        yield from finish(search, run, run.used + policy.scout_at_least * run.dimension)
+        if not run.best_f < seen.value:  # the start is a good one
+            return f"then {seen.choice}"
+        yield from finish(search, run, limit)
+        return choose(seen, search)
 
 
 class LookOn:

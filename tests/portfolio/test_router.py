@@ -65,6 +65,17 @@ def test_what_a_search_begins_with_depends_on_its_budget():
     assert POLICY.look_below == low
 
 
+def test_a_start_better_than_what_is_around_it_is_not_left_for_long():
+    good, bad = rotation(D).T @ np.full(D, 0.9), np.full(D, -4.0)
+    lengths = {}
+    for name, start in (("good", good), ("bad", bad)):
+        _, run = seen(valley, 50, start=start, gate=Scripted(Action.WIDE))
+        (scout,) = spans(run, "scout")
+        lengths[name] = scout.end - scout.begin
+        assert bool(spans(run, "newton")) == (name == "good")  # there the gate is not asked
+    assert lengths["good"] <= 2 * D < POLICY.scout_for * D <= lengths["bad"]
+
+
 def test_there_is_no_scout_where_the_model_has_no_cross_terms():
     run = fresh_run(25, 50 * 25)
     drive(Router().search(run, np.ones(25)), lambda x: float(x @ x), 50 * 25)
