@@ -148,7 +148,7 @@ def test_a_gate_goes_to_a_file_and_is_a_method(tmp_path):
         np.testing.assert_array_equal(one, other)
 
     def value(method):
-        return l2e.minimize(banana, bounds=[(-4, 5)] * 4, budget=200, method=method, rng=0).fun
+        return l2e.minimize(banana, [-3] * 4, bounds=[(-4, 5)] * 4, budget=200, method=method, rng=0).fun
 
     assert catalog.method(str(tmp_path)).kind == "model"
     assert value(str(tmp_path)) == value(Portfolio(eager)) != value(Portfolio())
@@ -185,7 +185,8 @@ def test_the_shipped_gate_has_a_card_and_is_in_the_default():
 
     def values(method):
         budgets = [per_dimension * 4 for per_dimension in (20, 30, 50, 80)]
-        return [l2e.minimize(banana, bounds=[(-4, 5)] * 4, budget=n, method=method, rng=0).fun for n in budgets]
+        options = {"bounds": [(-4, 5)] * 4, "method": method, "rng": 0}
+        return [l2e.minimize(banana, [-3] * 4, budget=n, **options).fun for n in budgets]
 
     assert values("auto") == values(Portfolio(load_gate(SHIPPED_GATE).weights)) != values(Portfolio())
 

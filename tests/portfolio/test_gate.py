@@ -16,6 +16,7 @@ from l2e.portfolio.trust_region import TrustRegion
 D = 6
 BUDGET = 25 * D
 LONGER = 50 * D
+START = np.full(D, -4.0)
 
 
 def weights(action=Action.NEWTON, direct=None):
@@ -26,7 +27,7 @@ def weights(action=Action.NEWTON, direct=None):
 
 
 def asked(gate, budget=BUDGET):
-    return searched(Router(gate=gate), valley, np.zeros(D), budget)
+    return searched(Router(gate=gate), valley, START, budget)
 
 
 def gated(gate, budget=BUDGET):
@@ -67,8 +68,8 @@ def test_after_a_scout_only_its_own_actions_are_taken():
 
 def test_a_scout_that_goes_on_is_the_same_search_as_one_without_quasi_newton():
     policy = Policy().without("coordinates")  # looked for at another moment
-    went_on, _ = searched(Router(Scripted(Action.WIDE)), valley, np.zeros(D), LONGER, policy=policy)
-    alone, _ = searched(Router(), valley, np.zeros(D), LONGER, policy=policy.without("newton"))
+    went_on, _ = searched(Router(Scripted(Action.WIDE)), valley, START, LONGER, policy=policy)
+    alone, _ = searched(Router(), valley, START, LONGER, policy=policy.without("newton"))
     np.testing.assert_array_equal(went_on, alone)
 
 
