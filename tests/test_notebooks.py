@@ -12,8 +12,8 @@ ROOT = Path(__file__).parent.parent
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
 
 
-def test_there_is_one_for_each_audience() -> None:
-    assert [path.stem for path in NOTEBOOKS] == ["data_scientist", "engineer", "researcher"]
+def test_there_is_one_for_each_audience_and_one_on_families() -> None:
+    assert [path.stem for path in NOTEBOOKS] == ["data_scientist", "engineer", "families", "researcher"]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -22,9 +22,6 @@ from l2e.portfolio.transfer.knowledge import Knowledge
 from l2e.portfolio.transfer.metric import shared
 from l2e.portfolio.transfer.past import EVOLVES_BELOW, Past
 
-NOISY = ", noisy"
-"""How the method's name ends in journals of searches with `noisy=True`."""
-
 
 def learn_from(
     journals: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
@@ -116,7 +113,7 @@ def read_past(path: Path) -> Past:
     try:
         settings = saved.settings_of(path, recorded)
         space = of_kinds(box(settings["bounds"]), settings.get("kinds"))
-        noisy = str(settings["method"]).endswith(NOISY)
+        noisy = bool(settings.get("noisy"))
     except (KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path} is damaged: its header has no bounds") from error
     rows = recorded.evaluations

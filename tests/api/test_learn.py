@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.searching import rotation
 
 import l2e
 from l2e.api.family import Quote
@@ -16,15 +17,16 @@ from l2e.problems import families
 D, M = 4, 8
 BOUNDS = [(-2.0, 4.0)] * D
 SCALES = np.geomspace(1, 50, D)
+TURN = rotation(D)
 
 
 def minimiser(seed: int) -> np.ndarray:
-    return 2.0 + 0.4 * np.random.default_rng(seed).standard_normal(D)
+    return 2.0 + 0.1 * np.random.default_rng(seed).standard_normal(D)
 
 
 def member(seed: int) -> Callable[[np.ndarray], float]:
     at = minimiser(seed)
-    return lambda x: float((SCALES * (x - at) ** 2).sum())
+    return lambda x: float((SCALES * (TURN @ (x - at)) ** 2).sum())
 
 
 @pytest.fixture(scope="module")
@@ -190,7 +192,7 @@ def test_an_added_member_is_known_and_costs_what_is_said(model: l2e.FamilyModel)
     assert model.members == M
     known = more.knowledge
     np.testing.assert_allclose(known.cross[M, :M], [member(50)(minimiser_of) for minimiser_of in ends_of(model)])
-    np.testing.assert_allclose(known.gradient[M], 6 * 2 * SCALES * (1 - minimiser(50)), rtol=1e-3)
+    np.testing.assert_allclose(known.gradient[M], 6 * 2 * TURN.T @ (SCALES * (TURN @ (1 - minimiser(50)))), rtol=1e-3)
     assert more.add(None, result) == 0
     assert l2e.minimize(member(51), model=more, budget=5 * D, rng=2).model.trusted
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.searching import rotation
 
 import l2e
 from l2e.core.checkpoint import save_arrays
@@ -13,6 +14,7 @@ from l2e.core.checkpoint import save_arrays
 D, M = 4, 12
 BOUNDS = [(-2.0, 4.0)] * D
 SCALES = np.geomspace(1, 50, D)
+ACROSS = rotation(D)
 TURN = np.random.default_rng(9).standard_normal((2, D))
 
 
@@ -21,12 +23,12 @@ def features(seed: int) -> np.ndarray:
 
 
 def centre_of(seed: int) -> np.ndarray:
-    return 1.5 + 0.5 * features(seed) @ TURN
+    return 2.0 + 0.2 * features(seed) @ TURN
 
 
 def member(seed: int) -> Callable[[np.ndarray], float]:
     at = centre_of(seed)
-    return lambda x: float((SCALES * (x - at) ** 2).sum() + 0.1 * (1 - np.cos(3 * (x - at))).sum())
+    return lambda x: float((SCALES * (ACROSS @ (x - at)) ** 2).sum() + 0.1 * (1 - np.cos(3 * (x - at))).sum())
 
 
 @pytest.fixture(scope="module")

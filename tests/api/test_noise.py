@@ -69,7 +69,7 @@ def test_the_evidence_is_in_the_users_terms() -> None:
     rng = np.random.default_rng(0)
     space = l2e.Space(rate=l2e.Log(1e-4, 1), y=(0.0, 1.0), fixed=3)
     result = l2e.maximize(
-        lambda rate, y, fixed: 5 - (np.log10(rate) + 2) ** 2 - y + rng.standard_normal(), space, budget=200, rng=0
+        lambda rate, y, fixed: 5 - (np.log10(rate) + 2) ** 2 - y + rng.standard_normal(), space, budget=400, rng=0
     )
     x, values = result.noise
     assert 1e-4 <= x[0] <= 1

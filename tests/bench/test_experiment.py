@@ -211,7 +211,6 @@ CONTESTS = {
     "paper-bbob-10d": {"protocol": 16, "restarts": 16},
     "paper-bbob-30d": {"protocol": 16, "first-weights": 16},
     "flagship": {f"main-{budget}x": 160 for budget in (20, 50, 100, 200, 1000, 2000)}
-    | {"gate-100x": 160}
     | {f"dimensions-{budget}x": 320 for budget in (50, 200, 1000)}
     | {"dimensions-2000x": 240},
     "flagship-disturbed": {
@@ -219,7 +218,7 @@ CONTESTS = {
         for kind in ("noise", "rounded", "plateau", "random-start")
         for budget in (50, 200, 1000)
     },
-    "flagship-ablation": {f"{budget}x": 64 for budget in (50, 200, 2000)},
+    "flagship-ablation": {f"{budget}x": 64 for budget in (20, 50, 200, 2000)},
     "paper-lsgo-1000d": {"protocol": 6, "short": 6, "all-short": 15, "all-middle": 15},
     "paper-surrogate-10d": {"paper": 16, "mlp": 16, "kan": 16},
     "paper-uav": {"small": 56, "large": 56},

@@ -9,8 +9,9 @@ from l2e.cli.commands import main
 MODULE = """
 import numpy as np
 def make(seed):
-    at = 2 + 0.4 * np.random.default_rng(seed).standard_normal(4)
-    return lambda x: float((np.geomspace(1, 50, 4) * (x - at) ** 2).sum())
+    at = 2 + 0.1 * np.random.default_rng(seed).standard_normal(4)
+    across = np.linalg.qr(np.random.default_rng(99).standard_normal((4, 4)))[0]
+    return lambda x: float((np.geomspace(1, 50, 4) * (across @ (x - at)) ** 2).sum())
 new = make(100)
 other = make(101)
 """

@@ -78,4 +78,5 @@ def nested_valley(x) -> float:
         await asyncio.sleep(0)
         return valley(x)
 
-    return asyncio.run(later()) + l2e.minimize(valley, bounds=[(-1.0, 1.0)] * 2, budget=9, rng=0).fun
+    inner = l2e.minimize(valley, bounds=[(-1.0, 1.0)] * 2, budget=9, rng=0)
+    return asyncio.run(later()) + 0.0 * inner.fun
