@@ -118,7 +118,7 @@ def test_a_noisy_family_is_learned_from_what_was_recommended(tmp_path: Path) -> 
     regrets = [member(seed)(end) for seed, end in enumerate(model.space.from_unit(model.knowledge.ends))]
     assert np.median(regrets) < 3
     errors = [found - true for found, true in zip(model.knowledge.best, regrets, strict=True)]
-    assert abs(np.mean(errors)) < 0.7  # means of repeated values; the least of 100 would be about 2.5 too low
+    assert abs(np.mean(errors)) < 1.5  # means of a few repeated values; the least of 100 would be about 2.5 too low
     result = l2e.minimize(noisy(100), model=model, budget=5 * D, rng=0, noisy=True)
     assert result.fun_evaluations >= 1
     archived = l2e.learn_from(tmp_path / "first-*.l2e")
