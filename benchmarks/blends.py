@@ -8,17 +8,19 @@ budget. The seeds of these blends were used for no choice and no training. A run
 """
 
 import argparse
-import json
+import functools
 import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from appended import all_runs
 
 import l2e
 from l2e.problems.blends import BLENDS, draw_blend
 from l2e.report.targets import TARGETS
 
+KEYS = ("method", "kind", "dimension", "number", "budget")
 METHODS = ("auto", "lq-cmaes", "pycma-bipop", "scipy-cobyqa", "scipy-slsqp")
 BUDGETS = (10, 20, 50, 200)
 DIMENSIONS = (3, 5, 10)
@@ -27,7 +29,7 @@ SEEDS = 31_000
 """Seeds begin here."""
 
 
-def run(method: str, kind: str, dimension: int, number: int, budget: int) -> float:
+def share(method: str, kind: str, dimension: int, number: int, budget: int) -> float:
     rng = np.random.default_rng((SEEDS, BLENDS.index(kind), dimension, number))
     blend = draw_blend(rng, kind, dimension)
     bounds = [(-5, 5)] * dimension
@@ -40,36 +42,31 @@ def run(method: str, kind: str, dimension: int, number: int, budget: int) -> flo
     return float((result.fun - blend.optimum.f <= TARGETS).mean())
 
 
-def key(row: dict[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in ("method", "kind", "dimension", "number", "budget"))
+def one_run(method: str, kind: str, dimension: int, number: int, budget: int) -> dict[str, Any]:
+    found = dict(zip(KEYS, (method, kind, dimension, number, budget), strict=True))
+    return {**found, "share": round(share(method, kind, dimension, number, budget), 4)}
 
 
 def measure(path: Path) -> None:
-    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    done = {key(row) for row in rows}
-    for budget in BUDGETS:
-        for method in METHODS:
-            for kind in BLENDS:
-                for dimension in DIMENSIONS:
-                    for number in range(EACH):
-                        if (method, kind, dimension, number, budget) in done:
-                            continue
-                        row = {
-                            "method": method,
-                            "kind": kind,
-                            "dimension": dimension,
-                            "number": number,
-                            "budget": budget,
-                        }
-                        row["share"] = round(run(method, kind, dimension, number, budget), 4)
-                        with path.open("a") as file:
-                            file.write(json.dumps(row) + "\n")
+    wanted = (
+        (values := (method, kind, dimension, number, budget), functools.partial(one_run, *values))
+        for budget in BUDGETS
+        for method in METHODS
+        for kind in BLENDS
+        for dimension in DIMENSIONS
+        for number in range(EACH)
+    )
+    all_runs(path, KEYS, wanted)
+
+
+def problem(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[key] for key in KEYS[1:])
 
 
 def table(path: Path) -> str:
-    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows = all_runs(path, KEYS, ())
     lines = ["| | " + " | ".join(f"{b}·d" for b in BUDGETS) + " |", "|---" * (len(BUDGETS) + 1) + "|"]
-    ours = {key(row)[1:]: row["share"] for row in rows if row["method"] == "auto"}
+    ours = {problem(row): row["share"] for row in rows if row["method"] == "auto"}
     for method in METHODS:
         cells = []
         for budget in BUDGETS:
@@ -79,7 +76,7 @@ def table(path: Path) -> str:
                 continue
             cell = f"{np.mean([row['share'] for row in here]):.3f}"
             if method != "auto":
-                behind = np.asarray([ours[key(row)[1:]] - row["share"] for row in here])
+                behind = np.asarray([ours[problem(row)] - row["share"] for row in here])
                 cell += f" ({behind.mean():+.3f} ± {behind.std(ddof=1) / math.sqrt(len(behind)):.3f})"
             cells.append(cell)
         lines.append(f"| {method} | " + " | ".join(cells) + " |")

@@ -2,16 +2,17 @@
 
 import argparse
 import contextlib
-import json
+import functools
 import os
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import cocoex
 import numpy as np
+from appended import all_runs
 
 Objective = Callable[[Any], float]
 Search = Callable[[Objective, Any, int, int], None]
@@ -84,30 +85,34 @@ def table(runs: list[dict[str, Any]], targets: np.ndarray) -> None:
                 print(f"{d:3}-D {k:4} per dimension {method:12} {share(theirs, targets):.3f}  {same}")
 
 
-def compare(suite: str, methods: dict[str, Search], functions: list[int], targets: np.ndarray, text: str) -> None:
-    """The command line: run what is not in the file yet, and print the table."""
+def options(methods: Iterable[str], functions: list[int], per_dimension: list[int], text: str) -> argparse.Namespace:
+    """The command line of a comparison."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--methods", nargs="+", default=list(methods), choices=list(methods))
     parser.add_argument("--functions", nargs="+", type=int, default=functions)
     parser.add_argument("--instances", nargs="+", type=int, default=[1, 2, 3])
     parser.add_argument("--dimensions", nargs="+", type=int, default=[5, 10])
-    parser.add_argument("--per-dimension", nargs="+", type=int, default=[50, 200])
+    parser.add_argument("--per-dimension", nargs="+", type=int, default=per_dimension)
     parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args()
-    args.out.touch()
-    runs = [json.loads(line) for line in args.out.read_text().splitlines()]
-    done = {tuple(run[key] for key in KEYS) for run in runs}
+    return parser.parse_args()
+
+
+def compare(suite: str, methods: dict[str, Search], functions: list[int], targets: np.ndarray, text: str) -> None:
+    """The command line: run what is not in the file yet, and print the table."""
+    args = options(methods, functions, [50, 200], text)
     numbers = {
         "dimensions": args.dimensions,
         "function_indices": args.functions,
         "instance_indices": args.instances,
     }
     choice = " ".join(f"{name}: {','.join(map(str, chosen))}" for name, chosen in numbers.items())
-    for k in args.per_dimension:
-        for method in args.methods:
-            for problem in cocoex.Suite(suite, "", choice):
-                if (method, problem.id_function, problem.id_instance, problem.dimension, k) not in done:
-                    runs.append(one_run(method, methods[method], problem, k))
-                    with open(args.out, "a") as file:
-                        file.write(json.dumps(runs[-1]) + "\n")
-    table(runs, targets)
+    wanted = (
+        (
+            (method, problem.id_function, problem.id_instance, problem.dimension, k),
+            functools.partial(one_run, method, methods[method], problem, k),
+        )
+        for k in args.per_dimension
+        for method in args.methods
+        for problem in cocoex.Suite(suite, "", choice)
+    )
+    table(all_runs(args.out, KEYS, wanted), targets)

@@ -15,9 +15,8 @@ from where it stands when it ends; its mean is the recommendation, as its docume
 `fmin` (one evaluation per point), and with up to 30 evaluations per point as in the handler's own example.
 """
 
-import argparse
 import contextlib
-import json
+import functools
 import tempfile
 import warnings
 from collections import Counter
@@ -28,7 +27,8 @@ from typing import Any
 import cma
 import cocoex
 import numpy as np
-from coco_runs import KEYS, Objective, Spent
+from appended import all_runs
+from coco_runs import KEYS, Objective, Spent, options
 
 import l2e
 
@@ -164,31 +164,16 @@ def _share(runs: Any, what: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
-    parser.add_argument("--functions", nargs="+", type=int, default=FUNCTIONS)
-    parser.add_argument("--instances", nargs="+", type=int, default=[1, 2, 3])
-    parser.add_argument("--dimensions", nargs="+", type=int, default=[5, 10])
-    parser.add_argument("--per-dimension", nargs="+", type=int, default=[200])
-    parser.add_argument("--out", type=Path, required=True)
-    args = parser.parse_args()
-    args.out.touch()
-    runs = [json.loads(line) for line in args.out.read_text().splitlines()]
-    done = {tuple(run[key] for key in KEYS) for run in runs}
-    wanted = [
-        (method, function, instance, d, k)
+    args = options(METHODS, FUNCTIONS, [200], __doc__ or "")
+    wanted = (
+        ((method, function, instance, d, k), functools.partial(one_run, method, function, d, instance, k))
         for k in args.per_dimension
         for d in args.dimensions
         for instance in args.instances
         for function in args.functions
         for method in args.methods
-    ]
-    for method, function, instance, d, k in wanted:
-        if (method, function, instance, d, k) not in done:
-            runs.append(one_run(method, function, d, instance, k))
-            with open(args.out, "a") as file:
-                file.write(json.dumps(runs[-1]) + "\n")
-    table(runs)
+    )
+    table(all_runs(args.out, KEYS, wanted))
 
 
 if __name__ == "__main__":

@@ -70,18 +70,16 @@ def tuning(ax: Any, seed: int, x: np.ndarray, colour: str) -> None:
 
 def cartpole(ax: Any, seed: int, x: np.ndarray, colour: str) -> None:
     """The pole's angle over time."""
-    angles = np.array([angle[0] for _, angle, _ in _inside(seed, "cartpole", CartPole).swing(x[None])])
-    ax.plot(CART_SECONDS * np.arange(len(angles)), np.degrees(angles), color=colour, linewidth=1.2)
-    _upright(ax, angles)
-    ax.set(title="cartpole, 30-D: a network swings it up", xlabel="seconds", ylabel="angle")
+    swing = _inside(seed, "cartpole", CartPole).swing(x[None])
+    _swing(ax, [angle[0] for _, angle, _ in swing], CART_SECONDS, colour)
+    ax.set(title="cartpole, 30-D: a network swings it up")
 
 
 def pendulum(ax: Any, seed: int, x: np.ndarray, colour: str) -> None:
     """Its angle over time."""
-    angles = np.array([angle[0] for angle, _, _ in _inside(seed, "pendulum", Pendulum).swing(x[None])])
-    ax.plot(SECONDS * np.arange(len(angles)), np.degrees(angles), color=colour, linewidth=1.2)
-    _upright(ax, angles)
-    ax.set(title="pendulum, 12-D: a controller lifts it", xlabel="seconds", ylabel="angle")
+    swing = _inside(seed, "pendulum", Pendulum).swing(x[None])
+    _swing(ax, [angle[0] for angle, _, _ in swing], SECONDS, colour)
+    ax.set(title="pendulum, 12-D: a controller lifts it")
 
 
 def uav(ax: Any, seed: int, x: np.ndarray, colour: str) -> None:
@@ -110,9 +108,13 @@ def control(ax: Any, seed: int, x: np.ndarray, colour: str) -> None:
 PANELS = {f.__name__: f for f in (truss, antenna, seir, tuning, cartpole, pendulum, uav, control)}
 
 
-def _upright(ax: Any, angles: np.ndarray) -> None:
+def _swing(ax: Any, swung: list[float], seconds: float, colour: str) -> None:
+    """An angle over time, and where it is upright."""
+    angles = np.array(swung)
+    ax.plot(seconds * np.arange(len(angles)), np.degrees(angles), color=colour, linewidth=1.2)
     for turns in np.unique(np.round(angles / (2 * np.pi))):
         ax.axhline(360 * turns, color="0.8", linewidth=0.8, zorder=0)
+    ax.set(xlabel="seconds", ylabel="angle")
 
 
 def _inside(seed: int, name: str, kind: type[Any]) -> Any:

@@ -1,6 +1,7 @@
 """The pages about the paper's other worlds: terrains, networks in place of functions, robots; and transfer to them."""
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 from recorded import Recorded, bold, commands, page, section
@@ -40,38 +41,41 @@ dimensions run everywhere; L2E has weights for 10 dimensions, for networks, and 
 
 def uav(recorded: Recorded) -> str:
     """Terrains."""
-    contests = recorded.contests("paper-uav")
-    return page(
-        "# Path planning over terrains",
-        UAV + scale(contests),
-        commands("paper-uav"),
+    pictures = (
         "![The best flight of each method over one terrain](uav-flights.png)",
         "![Lowest cost of all methods over the cost of each, by group of terrains](uav-groups.png)",
-        *(summary(results, "costs") for results in contests),
+    )
+    return _world(
+        recorded,
+        "paper-uav",
+        "# Path planning over terrains",
+        UAV,
+        lambda results: summary(results, "costs"),
+        *pictures,
     )
 
 
 def surrogate(recorded: Recorded) -> str:
     """Networks in place of functions."""
-    contests = recorded.contests("paper-surrogate-10d")
-    return page(
-        "# BBOB-surrogate-10D",
-        SURROGATE + scale(contests),
-        commands("paper-surrogate-10d"),
-        *(summary(results, "gaps" if results.name == "paper" else "predictions") for results in contests),
-    )
+
+    def table(results: Results) -> str:
+        return summary(results, "gaps" if results.name == "paper" else "predictions")
+
+    return _world(recorded, "paper-surrogate-10d", "# BBOB-surrogate-10D", SURROGATE, table)
 
 
 def robots(recorded: Recorded) -> str:
     """Neuroevolution."""
-    contests = recorded.contests("paper-neuroevolution")
-    return page(
-        "# Neuroevolution",
-        ROBOTS + scale(contests),
-        commands("paper-neuroevolution"),
-        "![Learning curves and final costs](robots-learning.png)",
-        *(costs(results) for results in contests),
-    )
+    picture = "![Learning curves and final costs](robots-learning.png)"
+    return _world(recorded, "paper-neuroevolution", "# Neuroevolution", ROBOTS, costs, picture)
+
+
+def _world(
+    recorded: Recorded, store: str, title: str, text: str, table: Callable[[Results], str], *pictures: str
+) -> str:
+    """A page about a store: what it is, what was run, pictures, and a table of each contest."""
+    contests = recorded.contests(store)
+    return page(title, text + scale(contests), commands(store), *pictures, *(table(results) for results in contests))
 
 
 def transfer(recorded: Recorded, stores: list[str]) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from l2e.api.catalog import DEFAULT_METHOD
 from l2e.api.minimize import minimize
+from l2e.api.progress import seen_by_somebody, shown_line
 from l2e.api.result import collect, recommend
 from l2e.api.setup import is_traceable, prepare, whole_number
 from l2e.core.answers import description
@@ -233,21 +234,13 @@ class _Line:
     """One line that says how many problems are solved."""
 
     def __init__(self, wanted: bool | None, count: int):
-        from l2e.api.progress import in_notebook, seen_by_somebody
-
         self._count, self._done, self._failed = count, 0, 0
-        self._notebook = in_notebook()
         self._wanted = seen_by_somebody() if wanted is None else wanted
         self._live: Any = None
 
     def __enter__(self) -> "_Line":
         if self._wanted:
-            from rich.console import Console
-            from rich.live import Live
-
-            console = Console(stderr=not self._notebook, markup=False, highlight=False)
-            self._live = Live(console=console, transient=True, get_renderable=self.text)
-            self._live.start()
+            self._live = shown_line(self.text)
         return self
 
     def __exit__(self, *_: object) -> None:

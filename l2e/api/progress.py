@@ -5,10 +5,13 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from l2e.core.evaluator import Evaluator
 from l2e.core.workers.process_main import INSIDE_WORKER
+
+if TYPE_CHECKING:
+    from rich.live import Live
 
 REFRESH = 5
 """Times per second."""
@@ -35,14 +38,7 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         if self._wanted and not _shown:
-            from rich.console import Console
-            from rich.live import Live
-
-            console = Console(stderr=not in_notebook(), markup=False, highlight=False)
-            self._live = Live(
-                console=console, refresh_per_second=REFRESH, transient=True, get_renderable=lambda: self.line()
-            )
-            self._live.start()
+            self._live = shown_line(lambda: self.line())
             _shown.append(self)
         return self
 
@@ -84,6 +80,17 @@ class Progress:
         if now - self._marked > 2 * RATE_SECONDS:  # forget the far past
             self._mark, self._marked = used - int(rate * RATE_SECONDS), now - RATE_SECONDS
         return rate
+
+
+def shown_line(text: Callable[[], str]) -> "Live":
+    """A line that is drawn anew until its `stop` is called, and then disappears."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=not in_notebook(), markup=False, highlight=False)
+    live = Live(console=console, refresh_per_second=REFRESH, transient=True, get_renderable=text)
+    live.start()
+    return live
 
 
 def seen_by_somebody() -> bool:

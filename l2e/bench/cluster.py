@@ -9,7 +9,7 @@ from l2e.bench.engines import AbstractEngine, Answer
 from l2e.bench.node import run_task
 from l2e.bench.plan import Plan, Task
 from l2e.bench.record import RunRecord, empty_record
-from l2e.bench.runner import START_SECONDS
+from l2e.bench.runner import patience
 from l2e.bench.store import Store
 from l2e.bench.todo import AbortedError, Status, Todo
 from l2e.bench.worker import ask
@@ -72,7 +72,7 @@ class ClusterRunner:
     def _submit(self, task: Task) -> None:
         number = next(self._numbers)
         self._running[number] = task
-        seconds = self.timeout * len(task.runs) + (START_SECONDS if task.engine == "compiled" else 0.0)
+        seconds = patience(task, self.timeout)
         self._engine.submit(number, run_task, ask(task, self.store.folder), __version__, seconds)
 
     def _take(self, answer: Answer) -> None:

@@ -5,31 +5,21 @@ that dies takes nothing with it, and programs that were compiled stay warm from 
 engine's process that started it is gone.
 """
 
-import contextlib
 import json
-import subprocess
-import sys
-import tempfile
 import threading
 import time
 from typing import Any
 
 from l2e._version import __version__
-from l2e.bench.runner import START_SECONDS, environment
+from l2e.bench.runner import START_SECONDS
+from l2e.bench.worker_process import WorkerProcess
 
 
 class Helper:
     """A worker process of this node, which does one task at a time."""
 
     def __init__(self) -> None:
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "l2e.bench.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._log,
-            env=environment(),
-        )
+        self._process = WorkerProcess()
 
     def do(self, task: str, seconds: float) -> dict[str, Any]:
         """What came of a task, as `run_task` returns it; after a failure this helper is over."""
@@ -52,23 +42,13 @@ class Helper:
 
     def close(self) -> tuple[int, str]:
         """End the process, whatever it does; its exit code, and the end of what it wrote to stderr."""
-        self._process.kill()
-        code = self._process.wait()
-        words = self._last_words()
-        for stream in (self._process.stdin, self._process.stdout, self._log):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
-        return code, words
+        return self._process.close()
 
     def _talk(self, task: str) -> dict[str, Any] | None:
         """Hand a task over and read records until it is done; None if the process ended before."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(task.encode())
-        self._process.stdin.flush()
+        self._process.send(task)
         records: list[str] = []
-        for line in self._process.stdout:
+        for line in self._process.answers:
             answer = json.loads(line)
             if "abort" in answer:
                 return {"abort": answer["abort"]}
@@ -77,11 +57,6 @@ class Helper:
             if "ready" not in answer:
                 records.append(line.decode().rstrip("\n"))
         return None
-
-    def _last_words(self) -> str:
-        self._log.seek(0)
-        lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return lines[-1][:300] if lines else ""
 
 
 idle: list[Helper] = []

@@ -1,16 +1,11 @@
 """Runs what a store does not have yet, in worker processes, and appends a record for each run."""
 
-import contextlib
 import json
 import os
 import selectors
-import subprocess
-import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from l2e.bench.plan import Plan, Task
@@ -18,6 +13,7 @@ from l2e.bench.record import RunRecord, empty_record
 from l2e.bench.store import Store
 from l2e.bench.todo import AbortedError, Status, Todo
 from l2e.bench.worker import ask
+from l2e.bench.worker_process import WorkerProcess
 
 START_SECONDS = 120.0
 """Beside the time of its runs, a worker may take that long to start, and again to compile a program of whole runs."""
@@ -28,29 +24,13 @@ POLL_SECONDS = 0.25
 class _Worker:
     """A process, what it is doing, and until when it may."""
 
-    process: subprocess.Popen[bytes]
-    log: Any
+    process: WorkerProcess
     task: Task | None = None
     began: float = 0.0
     deadline: float = 0.0
     ready: bool = False
     buffer: bytes = b""
     records: list[RunRecord] = field(default_factory=list)
-
-    def kill(self) -> None:
-        """End it, whatever it does."""
-        self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout, self.log):
-            if stream is not None:
-                with contextlib.suppress(BrokenPipeError):
-                    stream.close()
-
-    def last_words(self) -> str:
-        """The end of what it wrote to stderr."""
-        self.log.seek(0)
-        lines = self.log.read().decode(errors="replace").strip().splitlines()
-        return lines[-1][:300] if lines else ""
 
 
 class Runner:
@@ -97,7 +77,7 @@ class Runner:
                 self.show(self.status())
         finally:
             for worker in self._workers:
-                worker.kill()
+                worker.process.close()
             self._selector.close()
 
     def status(self) -> Status:
@@ -113,30 +93,17 @@ class Runner:
             if task is None:
                 return
             worker.task, worker.began = task, time.monotonic()
-            worker.deadline = worker.began + (self._patience(task) if worker.ready else START_SECONDS)
-            assert worker.process.stdin is not None
+            worker.deadline = worker.began + (patience(task, self.timeout) if worker.ready else START_SECONDS)
             try:
-                worker.process.stdin.write(ask(task, self.store.folder.resolve()).encode())
-                worker.process.stdin.flush()
+                worker.process.send(ask(task, self.store.folder.resolve()))
             except BrokenPipeError:
                 self._fail(worker, "crash")
 
-    def _patience(self, task: Task) -> float:
-        return self.timeout * len(task.runs) + (START_SECONDS if task.engine == "compiled" else 0.0)
-
     def _start(self) -> None:
-        log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
-        process = subprocess.Popen(
-            [sys.executable, "-m", "l2e.bench.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=environment(),
-        )
-        worker = _Worker(process, log)
-        assert process.stdout is not None
-        os.set_blocking(process.stdout.fileno(), False)
-        self._selector.register(process.stdout, selectors.EVENT_READ, worker)
+        worker = _Worker(WorkerProcess())
+        answers = worker.process.answers
+        os.set_blocking(answers.fileno(), False)
+        self._selector.register(answers, selectors.EVENT_READ, worker)
         self._workers.append(worker)
 
     def _collect(self) -> None:
@@ -158,7 +125,7 @@ class Runner:
         if "ready" in answer:
             worker.ready = True
             if worker.task is not None:
-                worker.deadline = time.monotonic() + self._patience(worker.task)
+                worker.deadline = time.monotonic() + patience(worker.task, self.timeout)
         elif "done" in answer:
             assert worker.task is not None
             self._todo.keep(worker.task, worker.records)
@@ -169,9 +136,8 @@ class Runner:
     def _fail(self, worker: _Worker, reason: str) -> None:
         """A worker is dead or has to be; one run is recorded as failed, several are tried again one by one."""
         task, seconds = worker.task, time.monotonic() - worker.began
-        self._selector.unregister(worker.process.stdout)  # pyright: ignore[reportArgumentType]
-        last_words = worker.last_words()
-        worker.kill()
+        self._selector.unregister(worker.process.answers)
+        code, last_words = worker.process.close()
         self._workers.remove(worker)
         if task is None:
             return
@@ -180,7 +146,7 @@ class Runner:
         if reason == "timeout":
             error = f"timed out: no end after {seconds:.0f} s ({self.timeout:g} s per run are allowed)"
         else:
-            error = f"the worker died with exit code {worker.process.returncode}: {last_words}"
+            error = f"the worker died with exit code {code}: {last_words}"
         self._todo.keep(task, [empty_record(spec, reason, error, seconds) for spec in task.runs])
 
 
@@ -189,10 +155,6 @@ def _lines(worker: _Worker, content: bytes) -> Iterator[bytes]:
     yield from whole
 
 
-def environment() -> dict[str, str]:
-    """One thread per worker, unless the user has decided otherwise; this package found where it is now."""
-    flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    own = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    root = str(Path(__file__).parent.parent.parent)
-    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**own, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu", **os.environ, "PYTHONPATH": path}
+def patience(task: Task, timeout: float) -> float:
+    """Seconds that a task may take in a process that is ready, if one run may take `timeout`."""
+    return timeout * len(task.runs) + (START_SECONDS if task.engine == "compiled" else 0.0)

@@ -102,11 +102,12 @@ class Evolution:
             self.mean, backwards = fold(self.mean)
             self.factor[backwards] *= -1
         z = run.rng.standard_normal((self.population, len(self.mean)))
-        run.expect(self.mean, self.sigma * self.factor, self.population)
+        matrix = self.sigma * self.factor
+        run.expect(self.mean, matrix, self.population)
         if self.surrogate is None:
             yield from self._plain(run, z)
         else:
-            yield from self._guided(run, z, self.surrogate)
+            yield from self._guided(run, z, matrix, self.surrogate)
         self.used += run.used - before
         return self._reason()
 
@@ -119,9 +120,8 @@ class Evolution:
         self.mean = self.mean + self._update(z, values, MAX_GROWTH)
         return None
 
-    def _guided(self, run: Run, z: np.ndarray, surrogate: Surrogate) -> Steps:
+    def _guided(self, run: Run, z: np.ndarray, matrix: np.ndarray, surrogate: Surrogate) -> Steps:
         """A generation in which the model chooses what is evaluated, and stands in for the rest."""
-        matrix = self.sigma * self.factor
         if not surrogate.fit(run, self.mean, matrix, self.population):
             return (yield from self._plain(run, z))
         if surrogate.fresh:

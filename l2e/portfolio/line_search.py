@@ -83,6 +83,22 @@ def unsmooth(g: np.ndarray) -> Reason:
     return Reason.JUMPS if np.mean(steep) <= FEW_STEEP else Reason.NOISY
 
 
+def vertex_of(change: float, slope: float) -> float:
+    """Of the parabola through a step, over the step."""
+    return -slope / (2 * (change - slope)) if change > slope else np.inf
+
+
+def shortened(value: float, minimum: float, trial: int) -> float:
+    """By which factor a refused step is cut: to where a minimum is expected, within bounds, or blindly.
+
+    **Arguments:** `value`: at the step; `minimum`: expected so far along the step, NaN if nobody knows; `trial`: its
+    number.
+    """
+    if not np.isfinite(value) or math.isnan(minimum):
+        return AFTER_FAILURE
+    return float(np.clip(minimum, SHORTER if trial else SHORTER_FIRST, LONGEST_CUT))
+
+
 def search_with_workers(
     run: Run, line: Line, stencil: Stencil, curvature: Curvature | None, progress: Progress
 ) -> Search:
@@ -110,7 +126,7 @@ def search_with_workers(
             steep = abs(change) < SENSELESS * abs(slope)
             if curvature is None and abs(change) < run.policy.noise_below * abs(slope):
                 return unsmooth(line.g)  # a slope this steep over a step this long moved nothing
-        vertex = _vertex(change, slope)
+        vertex = vertex_of(change, slope)
         accepted = change <= ARMIJO * slope and slope < 0
         if len(places):
             other = yield from _best_of(run, line, places)
@@ -118,14 +134,13 @@ def search_with_workers(
                 return other
         if accepted:
             return Found(x, value, place, vertex)
+        cut = shortened(value, vertex, trial)
         usable = np.isfinite(value) and not math.isnan(vertex)
-        least = SHORTER if trial else SHORTER_FIRST
-        cut = float(np.clip(vertex, least, LONGEST_CUT)) if usable else AFTER_FAILURE
         if curvature is not None and usable and len(ahead) == len(points) == len(x):
             there = ((yield from run.evaluate_aside(points)) - value) / steps  # known already
             if np.isfinite(there).all():
                 minimum = cubic_minimum(change, slope, float(there @ move))
-                cut = float(np.clip(minimum, least, LONGEST_CUT)) if np.isfinite(minimum) else cut
+                cut = shortened(value, minimum, trial) if np.isfinite(minimum) else cut
                 curvature.learn(Pair(move, there - line.g))
         place *= cut
     return unsmooth(line.g) if steep else Reason.NO_DESCENT
@@ -160,10 +175,5 @@ def _best_of(run: Run, line: Line, places: np.ndarray) -> Generator[np.ndarray, 
     if not good.any():
         return None
     best = int(np.argmin(np.where(good, values, np.inf)))
-    vertex = _vertex(float(values[best]) - line.f, float(slopes[best]))
+    vertex = vertex_of(float(values[best]) - line.f, float(slopes[best]))
     return Found(points[best], float(values[best]), float(places[best]), vertex)
-
-
-def _vertex(change: float, slope: float) -> float:
-    """Of the parabola through a step, over the step."""
-    return -slope / (2 * (change - slope)) if change > slope else np.inf

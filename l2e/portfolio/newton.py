@@ -6,25 +6,22 @@ where the surroundings of its minimum do not rise as its model says, and where i
 """
 
 import itertools
-import math
 from collections.abc import Generator
 
 import numpy as np
 
 from l2e.portfolio.line_search import (
-    AFTER_FAILURE,
     ARMIJO,
     LONGER,
-    LONGEST_CUT,
     SENSELESS,
-    SHORTER,
-    SHORTER_FIRST,
     TRIALS,
     Found,
     Line,
     Search,
     search_with_workers,
+    shortened,
     unsmooth,
+    vertex_of,
 )
 from l2e.portfolio.policy import Policy
 from l2e.portfolio.progress import Progress
@@ -197,18 +194,14 @@ class QuasiNewton:
 
     def _difference_points(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Points one step away along each coordinate, and the steps as the numbers really differ."""
-        h = STEP * np.maximum(1.0, np.abs(x)) * (CENTRAL if self._central else 1.0)
-        forward = np.where(x + h <= HALF, h, -h)
-        points = x + np.diag(forward)
-        return points, points[np.arange(len(h)), np.arange(len(h))] - x
+        return star(x, CENTRAL if self._central else 1.0)[:2]
 
     def _differences(self, run: Run) -> Batches:
-        points, steps = self._difference_points(self.x)
         if not self._central:
+            points, steps = self._difference_points(self.x)
             values = yield from run.evaluate_aside(points)
             return (values - self.f) / steps
-        h = STEP * np.maximum(1.0, np.abs(self.x)) * CENTRAL
-        forward = np.where(self.x + h <= HALF, h, -h)
+        points, steps, forward = star(self.x, CENTRAL)
         inside = np.abs(self.x - forward) <= HALF
         back = self.x - np.diag(np.where(inside, forward, 0.0))
         values = yield from run.evaluate_aside(np.concatenate([points, back]))
@@ -282,12 +275,10 @@ class QuasiNewton:
                 steep = abs(change) < SENSELESS * abs(slope)
                 if self._curvature is None and abs(change) < run.policy.noise_below * abs(slope):
                     return unsmooth(g)  # a slope this steep over a step this long moved nothing
-            vertex = -slope / (2 * (change - slope)) if change > slope else np.inf
+            vertex = vertex_of(change, slope)
             if change <= ARMIJO * slope and slope < 0:
                 return Found(x, value, place, vertex)
-            least = SHORTER if trial else SHORTER_FIRST
-            usable = np.isfinite(value) and not math.isnan(vertex)
-            place *= float(np.clip(vertex, least, LONGEST_CUT)) if usable else AFTER_FAILURE
+            place *= shortened(value, vertex, trial)
         return unsmooth(g) if steep else Reason.NO_DESCENT
 
     def _move(self, run: Run, x: np.ndarray, f: float) -> Steps:

@@ -1,12 +1,11 @@
 """A run whose points are evaluated several at once: what will probably be asked next is evaluated along."""
 
 import math
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
+from types import MappingProxyType
 
 import numpy as np
 
-from l2e.core.search import Account
-from l2e.portfolio.policy import Policy
 from l2e.portfolio.run import Batches, Run, mirror
 
 FULL_ENOUGH = 0.75
@@ -17,31 +16,18 @@ MOST_WIDENED = 4
 
 
 class ParallelRun(Run):
-    """A `Run` for several workers. Points that are looked ahead at are part of the next batch, and are known later.
+    """A `Run` for several workers. Points that are looked ahead at are part of the next batch, and are known later."""
 
-    **Arguments:** as of `Run`, and `workers`: how many points are evaluated at once.
-    """
-
-    def __init__(
-        self,
-        dimension: int,
-        budget: int,
-        rng: np.random.Generator,
-        policy: Policy | None = None,
-        account: Account | None = None,
-        workers: int = 2,
-    ):
-        super().__init__(dimension, budget, rng, policy, account)
-        self.workers = workers
-        self._ahead = np.empty((0, dimension))
-        self._known: dict[bytes, float] = {}
+    _ahead: np.ndarray | None = None
+    _known: Mapping[bytes, float] = MappingProxyType({})
 
     def look_ahead(self, points: np.ndarray) -> None:
         self._ahead = mirror(points)
 
     def _ask(self, batch: np.ndarray) -> Batches:
         new = np.asarray([point for point in batch if point.tobytes() not in self._known]).reshape(-1, self.dimension)
-        ahead, self._ahead = self._ahead[: max(self.remaining - len(new), 0)], np.empty((0, self.dimension))
+        ahead = np.empty((0, self.dimension)) if self._ahead is None else self._ahead
+        ahead, self._ahead = ahead[: max(self.remaining - len(new), 0)], None
         if len(new):
             asked = np.concatenate([new, ahead])
             values = yield from super()._ask(asked)

@@ -42,11 +42,9 @@ class Run:
     """The state that all experts of one search share.
 
     **Arguments:** `dimension`, `budget`: of the search; `rng`: the only source of random numbers; `policy`: the
-    decisions; `account`: where notes on the function and the trace are written.
+    decisions; `account`: where notes on the function and the trace are written; `workers`: how many points are
+    evaluated at once.
     """
-
-    workers = 1
-    """How many points are evaluated at once."""
 
     def __init__(
         self,
@@ -55,12 +53,14 @@ class Run:
         rng: np.random.Generator,
         policy: Policy | None = None,
         account: Account | None = None,
+        workers: int = 1,
     ):
         self.dimension = dimension
         self.budget = budget
         self.rng = rng
         self.policy = policy or Policy()
         self.account = account or Account()
+        self.workers = workers
         self.used = 0
         self.best_x = np.zeros(dimension)
         self.best_f = np.inf

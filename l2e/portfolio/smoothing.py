@@ -6,8 +6,7 @@ averages over them. It is fitted to the ranks of values, not to values, so no ou
 
 import numpy as np
 
-from l2e.core.search import Account
-from l2e.portfolio.policy import Policy, Reach
+from l2e.portfolio.policy import Reach
 from l2e.portfolio.quadratic import FAR, fit_scores, terms_of
 from l2e.portfolio.run import Batches, Run
 
@@ -21,23 +20,9 @@ MORE_POINTS = 4
 
 
 class SmoothingRun(Run):
-    """A `Run` whose whole generations get smoothed values; the memory and the best point keep what was seen.
+    """A `Run` whose whole generations get smoothed values; the memory and the best point keep what was seen."""
 
-    **Arguments:** as of `Run`; `workers`: how many points are evaluated at once.
-    """
-
-    def __init__(
-        self,
-        dimension: int,
-        budget: int,
-        rng: np.random.Generator,
-        policy: Policy | None = None,
-        account: Account | None = None,
-        workers: int = 1,
-    ):
-        super().__init__(dimension, budget, rng, policy, account)
-        self.workers = workers
-        self._expected: tuple[np.ndarray, np.ndarray, int] | None = None
+    _expected: tuple[np.ndarray, np.ndarray, int] | None = None  # mean, matrix and size of a generation
 
     def expect(self, mean: np.ndarray, matrix: np.ndarray, population: int) -> None:
         self._expected = mean.copy(), matrix.copy(), population

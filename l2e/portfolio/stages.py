@@ -1,10 +1,10 @@
 """The stages of a search: what is done, and when. The router runs them in order.
 
-1. With very little to spend: a look, a trust-region search with points far apart, after which the learned gate says who
-   goes on. With little to spend: the evolutionary search at once.
+1. With very little to spend: a look, a trust-region search with points far apart; with little, a scout, the first
+   generations of the evolutionary search. Then the learned gate says who goes on.
 2. With more: quasi-Newton from the start, as long as it is sound and not slow.
-3. Where a probe says separable: coordinate-wise search, then quasi-Newton again; before all else if the function is
-   wavy. At a smooth minimum: other starts.
+3. Where a probe says separable: coordinate-wise search, then quasi-Newton again; before the scout, and before all else
+   if the function is wavy. At a smooth minimum: other starts.
 4. The evolutionary search with its surrogate: with quasi-Newton's point and metric where that was slow, stuck, or says
    that it converged and is wrong; then over the whole cube.
 5. More of the cube: with much to spend a population told what is left, L-SHADE where pairs of coordinates hardly
@@ -65,7 +65,7 @@ class Seen:
     look: TrustRegion | None = None
     scout: Evolution | None = None
     choice: Action = Action.NEWTON
-    """Who goes on after the look."""
+    """Who goes on after the look or the scout."""
     newton: QuasiNewton | None = None
     reason: Reason = Reason.NOT_TRIED
     """Why quasi-Newton stopped, or why it was not tried."""
@@ -154,8 +154,7 @@ class Look:
         run, policy = seen.run, seen.run.policy
         affordable = run.dimension <= policy.look_up_to and run.budget <= policy.look_below * run.dimension
         alone = run.workers == 1  # it asks for one point at a time
-        sound = seen.reason is not Reason.RUGGED and bool(np.isfinite(seen.value))
-        return policy.has("look") and affordable and alone and sound
+        return policy.has("look") and affordable and alone and is_sound(seen)
 
     def play(self, seen: Seen) -> Nothing:
         run, policy = seen.run, seen.run.policy
@@ -376,7 +375,12 @@ class LastStarts:
 
 def newton_is_due(seen: Seen) -> bool:
     """Whether quasi-Newton is tried at all."""
-    return seen.run.policy.has("newton") and seen.reason is not Reason.RUGGED and bool(np.isfinite(seen.value))
+    return seen.run.policy.has("newton") and is_sound(seen)
+
+
+def is_sound(seen: Seen) -> bool:
+    """Whether a local search from the start makes sense: it has a value, and the function is not rugged there."""
+    return seen.reason is not Reason.RUGGED and bool(np.isfinite(seen.value))
 
 
 def choose(seen: Seen, first: TrustRegion | Evolution | None) -> str:

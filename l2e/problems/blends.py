@@ -14,8 +14,6 @@ t_k is the typical value of f_k, so that no shape drowns the others. Values go o
 from typing import Any
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from l2e.core.box import Box
@@ -23,7 +21,8 @@ from l2e.core.errors import unknown
 from l2e.core.problem import Optimum
 from l2e.core.traced.problem import AbstractTraceableProblem
 from l2e.core.traced.types import Key, Points, Values
-from l2e.problems.landscape_shapes import HALF, SHAPES
+from l2e.problems.landscape_shapes import HALF, SHAPES, draw_axes, on_axes
+from l2e.problems.landscapes import values_in_jax
 
 BLENDS = ("product", "rippled", "groups", "terraces")
 """The kinds of blends that can be drawn."""
@@ -55,11 +54,7 @@ class Piece(eqx.Module):
 
     def value(self, xp: Any, away: Any) -> Any:
         """(f / t)^p at points given by how far they are from the minimum."""
-        y = away[:, np.asarray(self.where)]
-        if self.warp is not None:
-            y = y * xp.exp(self.warp * xp.tanh(y))
-        if self.turn is not None:
-            y = y @ self.turn
+        y = on_axes(xp, away[:, np.asarray(self.where)], self.turn, self.warp)
         raw = xp.maximum(SHAPES[self.shape].value(xp, self.numbers, y), 0.0)
         return (raw / self.typical + LEAST) ** self.power
 
@@ -91,9 +86,7 @@ class Blend(AbstractTraceableProblem):
     family: str = eqx.field(static=True)
 
     def evaluate(self, points: Points, key: Key | None = None) -> Values:
-        dtype = points.dtype
-        cast = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), self)
-        return cast.values(jnp, points)
+        return values_in_jax(self, points)
 
     def values(self, xp: Any, points: Any) -> Any:
         """Values of n points, shape (n, d) -> (n,), computed by this array module."""
@@ -170,8 +163,7 @@ def _piece(
     rng: np.random.Generator, shape: str, where: tuple[int, ...], power: float, x_opt: np.ndarray, probe: np.ndarray
 ) -> Piece:
     d = len(where)
-    turn = np.linalg.qr(rng.standard_normal((d, d)))[0] if rng.random() < 0.75 else None
-    warp = rng.uniform(-0.5, 0.5, d) if rng.random() < 0.4 else None
+    turn, warp = draw_axes(rng, d)
     numbers = SHAPES[shape].draw(rng, d, x_opt[list(where)])
     alone = Piece(shape, where, numbers, turn, warp, np.asarray(1.0), np.asarray(1.0))
     typical = max(float(np.median(alone.value(np, probe))), 1e-12)

@@ -40,6 +40,20 @@ def spectrum(rng: np.random.Generator, d: int, most: float) -> np.ndarray:
     return 10.0 ** (rng.permutation(logs) - logs.min())
 
 
+def draw_axes(rng: np.random.Generator, d: int) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Axes of its own for a shape: a turn and a warp, each of them often None."""
+    turn = np.linalg.qr(rng.standard_normal((d, d)))[0] if rng.random() < 0.75 else None
+    warp = rng.uniform(-0.5, 0.5, d) if rng.random() < 0.4 else None
+    return turn, warp
+
+
+def on_axes(xp: Any, y: Any, turn: Any, warp: Any) -> Any:
+    """Points on a shape's own axes, computed by this array module."""
+    if warp is not None:
+        y = y * xp.exp(warp * xp.tanh(y))  # monotone, and 0 stays 0
+    return y if turn is None else y @ turn
+
+
 def _bowl(xp: Any, p: Any, y: Any) -> Any:
     """sum a_i y_i^2"""
     return y**2 @ p["a"]

@@ -18,7 +18,7 @@ from l2e.core.errors import unknown
 from l2e.core.problem import Optimum
 from l2e.core.traced.problem import AbstractTraceableProblem
 from l2e.core.traced.types import Key, Points, Values
-from l2e.problems.landscape_shapes import HALF, SHAPES, SMOOTH
+from l2e.problems.landscape_shapes import HALF, SHAPES, SMOOTH, draw_axes, on_axes
 
 FAMILIES = (*SHAPES, "plateaus", "noise", "blend")
 """The kinds of landscapes that can be drawn."""
@@ -50,18 +50,12 @@ class Landscape(AbstractTraceableProblem):
     family: str = eqx.field(static=True)
 
     def evaluate(self, points: Points, key: Key | None = None) -> Values:
-        dtype = points.dtype
-        cast = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), self)
-        return cast.values(jnp, points)
+        return values_in_jax(self, points)
 
     def values(self, xp: Any, points: Any) -> Any:
         """Values of n points, shape (n, d) -> (n,), computed by this array module."""
         away = points - self.x_opt
-        y = away
-        if self.warp is not None:
-            y = y * xp.exp(self.warp * xp.tanh(y))  # monotone, and 0 stays 0
-        if self.turn is not None:
-            y = y @ self.turn
+        y = on_axes(xp, away, self.turn, self.warp)
         total = 0.0
         for part in self.parts:
             total = total + part.share * SHAPES[part.shape].value(xp, part.numbers, y)
@@ -80,6 +74,12 @@ class Landscape(AbstractTraceableProblem):
         return Optimum(np.asarray(self.x_opt), float(self.f_opt))
 
 
+def values_in_jax(landscape: Any, points: Points) -> Values:
+    """What a landscape that can be computed by any array module says of points inside JAX, in their precision."""
+    cast = jax.tree.map(lambda leaf: jnp.asarray(leaf, points.dtype), landscape)
+    return cast.values(jnp, points)
+
+
 def draw_landscape(rng: np.random.Generator, family: str, dimension: int) -> Landscape:
     """Draw one of a family.
 
@@ -91,8 +91,7 @@ def draw_landscape(rng: np.random.Generator, family: str, dimension: int) -> Lan
     x_opt = rng.uniform(-0.8 * HALF, 0.8 * HALF, d)
     if rng.random() < 0.1:  # some minima lie on the boundary
         x_opt = np.where(rng.random(d) < 0.5, np.where(x_opt < 0, -HALF, HALF), x_opt)
-    turn = np.linalg.qr(rng.standard_normal((d, d)))[0] if rng.random() < 0.75 else None
-    warp = rng.uniform(-0.5, 0.5, d) if rng.random() < 0.4 else None
+    turn, warp = draw_axes(rng, d)
     power = float(rng.choice([1.0, 1.0, 1.0, rng.uniform(0.4, 0.9), rng.uniform(1.1, 2.0)]))
     size = 10.0 ** rng.uniform(0.5, 4.5)
     grid = 10.0 ** rng.uniform(-3, 0) if family == "plateaus" else None

@@ -1,13 +1,6 @@
 """The default method with a model of the family: the members' ends first, then what suits the family, behind gates.
 
-1. The value at the centre, which the default asks for, too. Where the plan is closed for the budget: the default.
-2. A third of the differences at the centre, which the default will want, too. If the gradient points where no member's
-   does, the function is not of this family: the default goes on, with all that was paid for.
-3. Jumps to where kernel ridge expects the minimiser, if it was right on left-out members; seeds, the first three fixed,
-   the others by the values so far. If they do not win as often as they should: the default.
-4. From the best point: the default, an evolutionary search with the members' covariance, or quasi-Newton with their
-   metric; then the default from there. Where gradients hardly tell families apart it is the default: a start that is
-   better than the centre is worth having whatever the family, a covariance or a metric of another one is not.
+What happens in which order, and why a model is left: `l2e.portfolio.transfer.search`.
 """
 
 import dataclasses

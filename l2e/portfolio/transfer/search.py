@@ -302,9 +302,9 @@ class TransferSearch:
         """What suits the family, until it is done."""
         run, known, follow = self._run, self._known, plan.follow
         covariance = self._covariance()
-        deviations = np.sqrt(np.linalg.eigvalsh(covariance).clip(0))
         self._pay_again()
         if follow == "evolution" and self._has("covariance"):
+            deviations = np.sqrt(np.linalg.eigvalsh(covariance).clip(0))
             size = float(np.exp(np.log(np.maximum(deviations, 1e-12)).mean()))
             squares, axes = np.linalg.eigh(covariance)
             factor = (axes * (np.sqrt(squares.clip(1e-24)) / size)) @ axes.T
