@@ -57,8 +57,8 @@ def measure(path: Path, methods: list[str]) -> None:
         for dimension in DIMENSIONS
         for method in methods
         for told in (BUDGETS if method == "auto" else (LONGEST.get(dimension, BUDGETS[-1]),))
-        for function in FUNCTIONS
         for instance in INSTANCES
+        for function in FUNCTIONS
     )
     all_runs(path, KEYS, wanted)
 
