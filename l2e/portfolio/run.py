@@ -122,14 +122,20 @@ class Run:
 
     def _seen(self, batch: np.ndarray, values: np.ndarray) -> None:
         """Keep the best point, and bring the trace up to date."""
-        first = int(np.argmin(values)) if len(values) else 0
-        if len(values) and values[first] < self.best_f:
-            self.best_f, self.best_x = float(values[first]), batch[first].copy()
+        if len(values):
+            first = int(values.argmin())
+            if values[first] < self.best_f:
+                self.best_f, self.best_x = float(values[first]), batch[first].copy()
         self._write(Reason.BUDGET if self.used >= self.budget else Reason.RUNNING)
 
     def remember(self, points: np.ndarray, values: np.ndarray) -> None:
         """Keep evaluations for models."""
         n, size = len(points), len(self._values)
+        place = self._remembered % size
+        if place + n <= size:
+            self._points[place : place + n], self._values[place : place + n] = points, values
+            self._remembered += n
+            return
         kept = min(n, size)
         places = (self._remembered + np.arange(n - kept, n)) % size
         self._points[places], self._values[places] = points[n - kept :], values[n - kept :]
