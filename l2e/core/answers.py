@@ -16,16 +16,21 @@ def as_numbers(answer: Any, n: int) -> np.ndarray:
 
     **Raises:** `ObjectiveError` that says what was answered instead.
     """
-    wanted = "one real number" if n == 1 else f"{n} real numbers"
+    if n == 1 and isinstance(answer, float):  # the common case, and the fast one; numpy's float64 is a float
+        return np.array([answer], dtype=np.float64)
     try:
         array = _as_array(answer)
     except Exception as error:
         raise ObjectiveError(
-            f"the objective must return {wanted}, it returned {description(answer)} ({description(error)})"
+            f"the objective must return {_wanted(n)}, it returned {description(answer)} ({description(error)})"
         ) from error
     if array.size != n or array.ndim > 2:
-        raise ObjectiveError(f"the objective must return {wanted}, it returned an array of shape {array.shape}")
+        raise ObjectiveError(f"the objective must return {_wanted(n)}, it returned an array of shape {array.shape}")
     return array.ravel()
+
+
+def _wanted(n: int) -> str:
+    return "one real number" if n == 1 else f"{n} real numbers"
 
 
 def description(thing: Any, longest: int = 200) -> str:

@@ -158,7 +158,8 @@ class Evaluator:
         self._check(batch)
         allowed = batch[: self.remaining]
         if len(allowed):
-            replayed = all(number in self._recorded for number in range(self._asked, self._asked + len(allowed)))
+            numbers = range(self._asked, self._asked + len(allowed))
+            replayed = bool(self._recorded) and all(number in self._recorded for number in numbers)
             self.meter.record.part(self.part)
             values = self._evaluate(allowed)
             self._asked += len(allowed)
@@ -314,14 +315,18 @@ class Evaluator:
 
     def _evaluate_one(self, point: np.ndarray) -> float:
         self.check_time()
-        if self._deaths.get(point.tobytes(), 0) >= DEADLY:
+        if self._deaths and self._deaths.get(point.tobytes(), 0) >= DEADLY:
             return self._killer(point)
         began = time.perf_counter()
-        with self._journaled(point[None]):
+        if self._journal is None:
             answer, reason, where = self._try(point)
+        else:
+            with self._journaled(point[None]):
+                answer, reason, where = self._try(point)
         seconds = time.perf_counter() - began
         value = np.nan if reason else float(answer[0])
-        self._note(np.asarray([value]), reason, seconds)
+        if self._journal is not None:
+            self._note(np.asarray([value]), reason, seconds)
         self._look_for_errors(reason, where)
         value = self.meter.count(point, value, reason, where, seconds)
         self._observe()

@@ -58,6 +58,18 @@ class Record:
             self._reasons.update(dict.fromkeys(range(self._count, end), reason))
         self._count = end
 
+    def add_one(self, point: np.ndarray, value: float, seconds: float) -> None:
+        """Keep one evaluation that gave a value: what `add` does, in half the time."""
+        row = self._count
+        if row >= self._most:
+            self.complete = False
+            return
+        if row >= len(self._x):
+            self._grow(row + 1)
+        self._x[row] = point
+        self._rest[row] = (value, seconds, 0.0)
+        self._count = row + 1
+
     def evaluations(self) -> "Evaluations":
         """What was recorded so far."""
         n = self._count
