@@ -45,7 +45,7 @@ DIMENSIONS = (3, 5, 10)
 TRAINING = (1, 2, 3, 5, 15, 16, 17, 21)
 """BBOB functions on which choices are made."""
 
-FIRST_NUMBER = 900
+FIRST_NUMBER = 1000
 """Of landscapes and blends; that of a BBOB instance follows from it."""
 
 FOR_EVER = 10**9

@@ -1,10 +1,10 @@
 """A search that was not told its budget, or is asked for more than it was told: it plans anew at each of its horizons.
 
 Without a budget it plans as if it had 35 evaluations per dimension, then 100, 400, 1600 and so on. At a horizon a new
-plan begins at the best point, with all that was seen in its memory. Quasi-Newton is not interrupted, and where it has
-converged already it is not tried again; an evolutionary search of the first plan goes on, too, once it is known whether
-the function is separable. A search that was told its budget goes on in the same way if more is evaluated than it was
-told; up to there it does not know of any of this.
+plan begins at the best point, with all that was seen in its memory. Quasi-Newton is not interrupted, nor is the search
+that took over from it, and where it has converged already it is not tried again; an evolutionary search of the first
+plan goes on once it is known whether the function is separable. A search that was told its budget goes on in the same
+way if more is evaluated than it was told; up to there it does not know of any of this.
 """
 
 import math
@@ -31,8 +31,8 @@ WORTH = 2.0
 NEARLY = 2.0
 """and is the budget itself if that is less than this many times as far."""
 
-GOES_ON = frozenset({"newton"})
-GOES_ON_AFTER_LITTLE = frozenset({"newton", "evolution", "handover"})
+GOES_ON = frozenset({"newton", "handover", "coordinates"})
+GOES_ON_AFTER_LITTLE = GOES_ON | {"evolution"}
 """Parts that go on at a horizon, and after a plan for no more than the first one."""
 
 TO_A_MINIMUM = (FirstPoint, FirstLine, FirstAxes, Look, Scout, Newton, LookOn)
@@ -64,15 +64,25 @@ def search(router: Router, run: Run, start: np.ndarray | None, open_ended: bool 
         ends = run.budget = _next_horizon(run, told)
         part = run.set_aside(REPLANNED)
         if part in going_on:
-            if part != "newton":  # which is followed by it anyway
-                yield from guarded(Axes(), seen)
-                seen.along_axes = True
-            run.take_up(part)
+            if part == "evolution":  # else the order of the stages sees to it
+                plan = _after_the_axes(seen, plan, batch)
+                batch = next(plan)
+            else:
+                run.take_up(part)
             continue
         plan.close()
         seen, left_out = _gone_on_from(seen, router)
         plan = router.plan(seen, left_out)
         batch = next(plan)
+
+
+def _after_the_axes(seen: Seen, plan: Nothing, batch: np.ndarray) -> Nothing:
+    """A plan whose evolutionary search waits until the coordinates were searched, if the function is separable."""
+    yield from guarded(Axes(), seen)
+    seen.along_axes = True
+    seen.run.take_up("evolution")
+    while True:
+        batch = plan.send((yield batch))
 
 
 def _next_horizon(run: Run, told: float) -> int:
