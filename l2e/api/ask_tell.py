@@ -66,7 +66,8 @@ class Optimizer:
     opt.result().x
     ```
 
-    **Arguments:** as in `minimize`; in an `l2e.Space` points are dictionaries of parameters. `workers` is how many
+    **Arguments:** as in `minimize`; in an `l2e.Space` points are dictionaries of parameters. Without a `budget` the
+    loop ends when you end it, after 10,000 evaluations, or 1000 per dimension, at the latest. `workers` is how many
     points you evaluate at once: with more than one, `ask` may be called while points are out, and values may be told in
     part. With constraints that come out of the evaluation, `constraints=l2e.Returned(m)`, they are told with the
     values: `tell(points, values, constraints)`. Methods that run a loop of their own (`l2e methods` says which) cannot
@@ -81,7 +82,7 @@ class Optimizer:
         constraints: Any = None,
         noisy: bool | str | None = None,
         method: "str | AbstractAlgorithm[Any] | AbstractProgram" = DEFAULT_METHOD,
-        budget: int = 10_000,
+        budget: int | None = None,
         x0: Any = None,
         rng: Any = None,
         known: Any = None,

@@ -86,8 +86,9 @@ def minimize(
       mean): `x` is that point, `fun` the median, `fun_error` its standard error, `fun_evaluations` of how many values.
       None: where values look noisy, a point is evaluated twice more; if its values differ, `result.noise` and the
       message say so, and the search goes on as with True. False: neither.
-    - `budget`: the number of evaluations; never exceeded. Without one the search plans with 10,000, or 1000 per
-      dimension if that is more, and ends earlier when it has settled (see `patience`).
+    - `budget`: the number of evaluations; never exceeded. Without one the default method plans for few evaluations
+      first and then for more, and the search ends when it has settled (see `patience`), after 10,000 evaluations, or
+      1000 per dimension if that is more, at the latest.
     - `method`: a name (`l2e methods` lists them), or an algorithm object.
     - `rng`: an int, a numpy Generator or a JAX key; the same one gives the same result. None: a fresh one.
     - `known`: evaluations made elsewhere, a pair `(X, y)` of points and their values. They cost nothing: the search

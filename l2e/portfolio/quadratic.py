@@ -5,8 +5,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpotrf, dpotrs
+from scipy.linalg.blas import dtrsm  # pyright: ignore[reportAttributeAccessIssue] - compiled, without types
+from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
 
 from l2e.portfolio.policy import CROSS_TERMS_UP_TO, Reach
 

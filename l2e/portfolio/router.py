@@ -66,12 +66,23 @@ class Router:
         **Arguments:** `start`: one point or several, of which the best is taken; the best known one, or the middle of
         the cube, if there is none.
         """
+        yield from self.plan(self.begin(run, start))
+
+    def begin(self, run: Run, start: np.ndarray | None) -> Seen:
+        """What is known before the first stage; `start` as for `search`."""
         if start is None:
-            seen = Seen(run, run.best_x, self.gate, Starts(run.dimension), run.best_f)
-        else:
-            seen = Seen(run, start, self.gate, Starts(run.dimension))
+            return Seen(run, run.best_x, self.gate, Starts(run.dimension), run.best_f)
+        return Seen(run, start, self.gate, Starts(run.dimension))
+
+    def plan(self, seen: Seen, left_out: tuple[type, ...] = ()) -> Nothing:
+        """The stages in order, then the last one again and again.
+
+        **Arguments:** `left_out`: stages of these kinds are not played.
+        """
+        run = seen.run
         for stage in STAGES:
-            yield from guarded(stage, seen)
+            if not isinstance(stage, left_out):
+                yield from guarded(stage, seen)
         while True:
             before = run.used
             yield from guarded(LAST, seen)
