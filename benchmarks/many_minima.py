@@ -66,7 +66,7 @@ def rough_waves(rng: np.random.Generator, d: int) -> Function:
 
     def value(x: np.ndarray) -> np.ndarray:
         turned = (x - x_opt) @ waves
-        return size * sum(finer**j * (1 - np.cos(2.0**j * turned)).mean(axis=1) for j in range(7))
+        return size * np.sum([finer**j * (1 - np.cos(2.0**j * turned)).mean(axis=1) for j in range(7)], axis=0)
 
     return value
 
