@@ -6,22 +6,20 @@ import numpy as np
 
 from l2e.core.cma_defaults import default_population
 from l2e.portfolio.gate import Chooses
+from l2e.portfolio.late_stages import Cube, LastStarts, OtherStarts
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, Run, Steps
 from l2e.portfolio.searches import Nothing
 from l2e.portfolio.stages import (
     Axes,
-    Cube,
     Evolve,
     FirstAxes,
     FirstLine,
     FirstPoint,
     Handover,
-    LastStarts,
     Look,
     LookOn,
     Newton,
-    OtherStarts,
     PatientNewton,
     Scout,
     Seen,

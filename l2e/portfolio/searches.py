@@ -74,13 +74,16 @@ def search_coordinates(run: Run) -> Nothing:
 
 
 def search_elsewhere(
-    run: Run, starts: Starts, best: QuasiNewton | None, limit: float
+    run: Run, starts: Starts, best: QuasiNewton | None, limit: float, most: float = math.inf
 ) -> Generator[np.ndarray, np.ndarray, QuasiNewton | None]:
-    """Quasi-Newton from other starts up to a limit; the search that found the best value, `best` if none is better."""
-    while run.used < limit:
+    """Quasi-Newton from other starts up to a limit; the search that found the best value, `best` if none is better.
+
+    **Arguments:** `most`: of starts, with those made before.
+    """
+    while run.used < limit and len(starts.ends) < most:
         start = yield from run.spend("starts", starts.take(run), lambda start: Reason.DONE)
         newton = QuasiNewton(*start)
-        yield from run.spend("newton", _descend_below(run, newton, limit))
+        starts.ends.append((yield from run.spend("newton", _descend_below(run, newton, limit))))
         if best is None or newton.f < best.f:
             best = newton
     return best
