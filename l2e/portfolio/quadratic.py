@@ -144,6 +144,29 @@ def fit_scores(u: np.ndarray, scores: np.ndarray, width: float) -> np.ndarray | 
     return fitted if np.isfinite(fitted).all() else None
 
 
+def left_unexplained(u: np.ndarray, values: np.ndarray, width: float) -> float:
+    """The share of the variance of values that a quadratic fitted to the others leaves of each, of the best power;
+    more than 1 if it predicts worse than a constant, 0 where numbers do not hold the fit.
+
+    **Arguments:** `u`: points around 0, in units of how far they are apart; `width`: where weights fall off.
+    """
+    d = u.shape[1]
+    floor = float(values.min())
+    span = float(values.max()) - floor
+    weights = 1 / (1 + (u**2).sum(axis=1) / (width * d)) ** 2
+    roots = np.sqrt(weights)[:, None]
+    scaled = _design(u, True) * roots
+    try:
+        solution, hat = _factor(scaled, _ridges(d, True))
+    except np.linalg.LinAlgError:
+        return 0.0
+    y = ((values - floor) / span)[:, None] ** POWERS
+    residual = (y * roots - scaled @ (solution @ (y * roots))) / np.maximum(1 - hat, LEAST_LEFT_OUT)[:, None]
+    spread = weights @ (y - weights @ y / weights.sum()) ** 2
+    share = float(((residual**2).sum(axis=0) / np.maximum(spread, LEAST)).min())
+    return share if math.isfinite(share) else 0.0
+
+
 def _design(u: np.ndarray, cross: bool) -> np.ndarray:
     """Columns 1, u, |u|^2, u_i^2, u_i u_j."""
     n, d = u.shape
