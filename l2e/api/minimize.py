@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
-from l2e.api.constrain import constrainer
+from l2e.api.constrain import constrainer, known_to
 from l2e.api.progress import Progress
 from l2e.api.result import InterruptedSearch, collect, recommend
-from l2e.api.setup import ending_of, known_points, prepare, seconds, target_value, whole_number
+from l2e.api.setup import ending_of, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
@@ -93,7 +93,7 @@ def minimize(
     - `rng`: an int, a numpy Generator or a JAX key; the same one gives the same result. None: a fresh one.
     - `known`: evaluations made elsewhere, a pair `(X, y)` of points and their values. They cost nothing: the search
       begins at the best of them unless `x0` is given, the default method's models learn from all of them, and the
-      result is the best of them where nothing better was found.
+      result is the best of them where nothing better was found. With `Returned` constraints a triple `(X, y, C)`.
     - `args`: further arguments for `fun`.
     - `vectorized`: `fun` takes a batch (n, d) and returns (n,).
     - `target`: stop at the first value at or below it.
@@ -176,11 +176,9 @@ def minimize(
         if model is not None:
             raise ValueError("a model of a family does not go with constraints")
         if limits.table is not None:
-            if checkpoint is not None or workers is not None:
-                raise ValueError("constraints that are returned go with neither a checkpoint nor workers")
-            fun, args = limits.table.function(WithArguments(fun, args) if args else fun, vectorized), ()
+            fun, args = limits.table.function(WithArguments(fun, args) if args else fun), ()
         bounds = limits.box
-    data = known_points(known, None if view is None else view.points)
+    data = known_to(limits, known, view)
     setup = prepare(bounds, method, told, x0, rng, population_size, data, size)
     setup = setup.for_noise(noisy)
     function = WithArguments(fun, args) if args else fun
@@ -198,6 +196,7 @@ def minimize(
         ending=ending_of(setup.space.dimension, budget, tol, patience),
         observer=(shown := Progress(progress)),
         admits=None if limits is None else limits.nearest.admits,
+        keep=None if limits is None or limits.table is None else limits.table.take,
     )
     if data is not None:
         evaluate.know(*data)

@@ -114,6 +114,7 @@ class Setup:
             **({"workers": self.workers} if self.workers > 1 else {}),
             **({} if self.noisy is None else {"noisy": self.noisy}),
             **({} if mixed is None else {"kinds": mixed}),
+            **_returned(self.space),
             **({} if self.known is None else {"known": _digest(self.known)}),
         }
 
@@ -171,6 +172,14 @@ def known_points(given: Any, translate: Callable[[Any], np.ndarray] | None = Non
         raise ValueError(f"known must hold points (n, d) and n values, got shapes {points.shape} and {values.shape}")
     finite = np.isfinite(values)
     return Known(points[finite], values[finite]) if finite.any() else None
+
+
+def _returned(space: Box) -> dict[str, Any]:
+    """How many constraints come with the values of a search, as inequalities and equations."""
+    if not isinstance(space, ConstrainedBox) or space.constraints.cheap:
+        return {}
+    equations = int(space.constraints.equal.sum())
+    return {"returns": [len(space.constraints.equal) - equations, equations]}
 
 
 def _digest(known: Known) -> str:

@@ -111,7 +111,7 @@ def drive(run: Run, search: Steps | Nothing, space: Box) -> Generator[np.ndarray
     while True:
         with one_thread(), np.errstate(all="ignore"):  # failed evaluations are infinities
             for known in run.account.known[taken:]:
-                run.know(to_cube(known.points, space), tamed(known.values))
+                run.know(to_cube(known.points, space), tamed(known.values), known.points)
                 taken += 1
             try:
                 points = search.send(values)

@@ -106,10 +106,7 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
     weights /= (1 + distance / (reach.width * d)) ** 2
     roots = np.sqrt(weights)
     columns = _columns(u.T, roots, cross)
-    y = np.empty((len(POWERS), n))
-    y[0] = (values - floor) / span
-    for i in range(1, len(POWERS)):
-        np.sqrt(y[i - 1], out=y[i])  # each power is half the one before
+    y = _powers((values - floor) / span)
     target = y * roots
     try:
         coefficients, hat = _solved(columns, _ridges(d, cross), target)
@@ -117,8 +114,7 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
         return None
     residual = target - coefficients @ columns
     missed = ((residual / np.maximum(1 - hat, LEAST_LEFT_OUT)) ** 2).sum(axis=1)
-    spread = (y - (y @ weights / weights.sum())[:, None]) ** 2 @ weights
-    best = int((missed / np.maximum(spread, LEAST)).argmin())
+    best = int((missed / np.maximum(_spread(y, weights), LEAST)).argmin())
     power = POWERS[best]
     size = span**power
     fitted = (y[best] - residual[best] / roots) * size
@@ -148,6 +144,41 @@ def fit_scores(u: np.ndarray, scores: np.ndarray, width: float) -> np.ndarray | 
         return None
     fitted = (coefficients @ columns)[0] / roots
     return fitted if np.isfinite(fitted).all() else None
+
+
+def left_unexplained(u: np.ndarray, values: np.ndarray, width: float) -> float:
+    """The share of the variance of values that a quadratic fitted to the others leaves of each, of the best power;
+    more than 1 if it predicts worse than a constant, 0 where numbers do not hold the fit.
+
+    **Arguments:** `u`: points around 0, in units of how far they are apart; `width`: where weights fall off.
+    """
+    d = u.shape[1]
+    weights = 1 / (1 + (u**2).sum(axis=1) / (width * d)) ** 2
+    roots = np.sqrt(weights)
+    columns = _columns(u.T, roots, True)
+    floor = float(values.min())
+    y = _powers((values - floor) / (float(values.max()) - floor))
+    try:
+        coefficients, hat = _solved(columns, _ridges(d, True), y * roots)
+    except np.linalg.LinAlgError:
+        return 0.0
+    residual = (y * roots - coefficients @ columns) / np.maximum(1 - hat, LEAST_LEFT_OUT)
+    share = float(((residual**2).sum(axis=1) / np.maximum(_spread(y, weights), LEAST)).min())
+    return share if math.isfinite(share) else 0.0
+
+
+def _powers(values: np.ndarray) -> np.ndarray:
+    """Values in [0, 1] to each of the powers, a row each."""
+    y = np.empty((len(POWERS), len(values)))
+    y[0] = values
+    for i in range(1, len(POWERS)):
+        np.sqrt(y[i - 1], out=y[i])  # each power is half the one before
+    return y
+
+
+def _spread(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted squares of how far each row's values are from their mean."""
+    return (y - (y @ weights / weights.sum())[:, None]) ** 2 @ weights
 
 
 def _columns(u: np.ndarray, roots: np.ndarray, cross: bool) -> np.ndarray:

@@ -141,8 +141,8 @@ class Run:
         self._points[places], self._values[places] = points[n - kept :], values[n - kept :]
         self._remembered += n
 
-    def know(self, points: np.ndarray, values: np.ndarray) -> None:
-        """Take in evaluations that nobody asked for; they cost nothing."""
+    def know(self, points: np.ndarray, values: np.ndarray, given: np.ndarray) -> None:
+        """Take in evaluations that nobody asked for; they cost nothing. `given`: the points in the box."""
         self.remember(points, values)
         first = int(np.argmin(values))
         if values[first] < self.best_f:
