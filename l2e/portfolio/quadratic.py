@@ -61,6 +61,14 @@ class Quadratic(NamedTuple):
     age: np.ndarray
     squares: np.ndarray  # eigenvalues of the Hessian, from the least
     axes: np.ndarray  # and its eigenvectors
+    solution: np.ndarray  # from weighted targets to coefficients
+    target: np.ndarray  # the weighted targets, on the scale of the fit
+    errors: np.ndarray  # how far each is missed by a fit without it
+
+    def another(self, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slope and Hessian of a fit to targets moved by their errors (a wild bootstrap): it could be true as well."""
+        moved = self.solution @ (self.target + signs * self.errors)
+        return _unpack(moved, len(self.linear), self.full)[1:]
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """On the scale of the fit; only the order means something."""
@@ -110,7 +118,8 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
     target = y * roots
     coefficients = solution @ target
     residual = target - scaled @ coefficients
-    missed = ((residual / np.maximum(1 - hat, LEAST_LEFT_OUT)[:, None]) ** 2).sum(axis=0)
+    errors = residual / np.maximum(1 - hat, LEAST_LEFT_OUT)[:, None]
+    missed = (errors**2).sum(axis=0)
     spread = weights @ (y - weights @ y / weights.sum()) ** 2
     best = int(np.argmin(missed / np.maximum(spread, LEAST)))
     power = float(POWERS[best])
@@ -124,7 +133,8 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
         minimiser = minimiser_within(linear, squares, axes, RADIUS * math.sqrt(d))
     except (np.linalg.LinAlgError, OverflowError):
         return None
-    return Quadratic(constant, linear, hessian, power, floor, cross, minimiser, fitted, values, age, squares, axes)
+    known = constant, linear, hessian, power, floor, cross, minimiser, fitted, values, age, squares, axes
+    return Quadratic(*known, solution, target[:, best] * size, errors[:, best] * size)
 
 
 def fit_scores(u: np.ndarray, scores: np.ndarray, width: float) -> np.ndarray | None:

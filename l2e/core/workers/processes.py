@@ -91,6 +91,8 @@ class Processes(AbstractCrew):
 
     def submit(self, number: int, point: np.ndarray) -> None:
         idle = [worker for worker in self._workers if worker.number is None]
+        if not self._workers:
+            idle = [self._start() for _ in range(self.size)]  # all at once: none is waited for twice
         worker = min(idle, key=lambda one: not one.ready, default=None) or self._start()
         worker.number, worker.since = number, time.monotonic()
         with contextlib.suppress(OSError):  # it has just died, which `wait` will notice
