@@ -2,9 +2,10 @@
 
     python tools/attack_kills.py --kills 100 --seed 0
 
-Each life of the search is ended by SIGKILL after a random time; the same call then goes on from the journal. At the end
-every point must be the one of an undisturbed search, no worker may be left, and evaluations that were paid for twice
-are at most those that were under way.
+Each life of the search is ended by SIGKILL after a random time, which begins with the process, or in every second life
+with its first evaluation; the same call then goes on from the journal. At the end every point must be the one of an
+undisturbed search, no worker may be left, and evaluations that were paid for twice are at most those that were under
+way.
 """
 
 import argparse
@@ -48,6 +49,17 @@ def children(pid: int) -> list[int]:
         return []
 
 
+def size(file: Path) -> int:
+    """Of a file, 0 if there is none."""
+    return file.stat().st_size if file.exists() else 0
+
+
+def wait_for_calls(process: "subprocess.Popen[bytes]", calls: Path, before: int) -> None:
+    """Until the search has called its function, or is over."""
+    while process.poll() is None and size(calls) == before:
+        time.sleep(0.01)
+
+
 def main() -> None:
     """Run the attack and print what was found; exit code 1 if something was lost."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -72,6 +84,8 @@ def main() -> None:
     kills, left, lengths = 0, set(), [0]
     while (process := start("killed")) and kills < given.kills:
         try:
+            if kills % 2:
+                wait_for_calls(process, folder / "killed.calls", lengths[-1])
             process.wait(rng.uniform(0.1, given.longest))
             break
         except subprocess.TimeoutExpired:
@@ -79,7 +93,7 @@ def main() -> None:
             process.send_signal(signal.SIGKILL)
             process.wait()
             kills += 1
-            lengths.append(len((folder / "killed.calls").read_bytes()) if (folder / "killed.calls").exists() else 0)
+            lengths.append(size(folder / "killed.calls"))
     process.wait()
     time.sleep(3)
     whole, killed = (read_journal(folder / f"{name}.l2e").evaluations for name in ("whole", "killed"))
