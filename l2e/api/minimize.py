@@ -22,7 +22,8 @@ from l2e.core.failing import on_error_policy
 from l2e.core.problem import AbstractProblem, HostFunction
 from l2e.core.space import Space
 from l2e.core.stops import ObjectiveError, StopSearch
-from l2e.core.workers.choose import crew_size, make_crew
+from l2e.core.workers.choose import crew_size
+from l2e.core.workers.killable import crew_of
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -99,8 +100,9 @@ def minimize(
     - `target`: stop at the first value at or below it.
     - `max_seconds`: stop that much wall time after the first evaluation began, also when one hangs. Compilation before
       it does not count.
-    - `timeout`: seconds one call of `fun` may take before it counts as failed. With `workers` its process is ended;
-      without, it is called in a thread, which cannot be ended.
+    - `timeout`: seconds one call of `fun` may take before it counts as failed and its process is ended. Without
+      `workers`, `fun` is called in one process of its own, as with `workers=1`; where that is not possible a warning
+      says why, and it is called in a thread, which cannot be ended.
     - `population_size`: instead of the method's own choice.
     - `on_error`: what to do when `fun` raises, times out or returns NaN or an infinity: "penalize" (it ranks last and
       is listed in `result.failures`), "raise", or "retry(3)" (it is first tried again, and counted once).
@@ -182,25 +184,31 @@ def minimize(
     setup = prepare(bounds, method, told, x0, rng, population_size, data, size)
     setup = setup.for_noise(noisy)
     function = WithArguments(fun, args) if args else fun
-    evaluate = Evaluator(
-        function,
-        setup.space,
-        setup.budget if budget is None else whole_number("budget", budget),
-        vectorized=vectorized,
-        target=target_value(target),
-        max_seconds=seconds("max_seconds", max_seconds),
-        timeout=seconds("timeout", timeout),
-        on_error=on_error,
-        callback=callback,
-        crew=None if workers is None else make_crew(workers, function, seconds("timeout", timeout)),
-        ending=ending_of(setup.space.dimension, budget, tol, patience),
-        observer=(shown := Progress(progress)),
-        admits=None if limits is None else limits.nearest.admits,
-        keep=None if limits is None or limits.table is None else limits.table.take,
-    )
-    if data is not None:
-        evaluate.know(*data)
-    running = saved.Running(setup, evaluate, checkpoint, arrival=order == "arrival")
+    alone = "a vectorized function" if vectorized else None
+    with contextlib.ExitStack() as if_this_fails:
+        crew = crew_of(function, workers, seconds("timeout", timeout), alone)
+        if crew is not None:
+            if_this_fails.callback(crew.close)
+        evaluate = Evaluator(
+            function,
+            setup.space,
+            setup.budget if budget is None else whole_number("budget", budget),
+            vectorized=vectorized,
+            target=target_value(target),
+            max_seconds=seconds("max_seconds", max_seconds),
+            timeout=seconds("timeout", timeout),
+            on_error=on_error,
+            callback=callback,
+            crew=crew,
+            ending=ending_of(setup.space.dimension, budget, tol, patience),
+            observer=(shown := Progress(progress)),
+            admits=None if limits is None else limits.nearest.admits,
+            keep=None if limits is None or limits.table is None else limits.table.take,
+        )
+        if data is not None:
+            evaluate.know(*data)
+        running = saved.Running(setup, evaluate, checkpoint, arrival=order == "arrival")
+        if_this_fails.pop_all()
 
     def found(reason: str, message: str) -> "OptimizeResult":
         result = collect(evaluate.meter, setup.method, reason, message, running.search)

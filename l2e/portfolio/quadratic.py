@@ -48,6 +48,21 @@ SIZES = (1e-100, 1e100)
 """Quadratics of a size outside of these are scaled before they are squared."""
 
 
+class Ridge(NamedTuple):
+    """A ridge regression that is solved but for its targets: by the factor of its normal equations, or a matrix."""
+
+    columns: np.ndarray  # a row for each coefficient
+    factor: np.ndarray | None
+    solve: np.ndarray | None
+
+    def coefficients(self, targets: np.ndarray) -> np.ndarray:
+        """A row of coefficients for each row of targets."""
+        if self.solve is not None:
+            return targets @ self.solve.T
+        found, _ = dpotrs(self.factor, self.columns @ targets.T, lower=0)
+        return found.T
+
+
 class Quadratic(NamedTuple):
     """f(u) ~ (c + b.u + u'Hu/2)^(1/q) + f_best near u = 0."""
 
@@ -63,6 +78,14 @@ class Quadratic(NamedTuple):
     age: np.ndarray
     squares: np.ndarray  # eigenvalues of the Hessian, from the least
     axes: np.ndarray  # and its eigenvectors
+    ridge: Ridge  # from weighted targets to coefficients
+    target: np.ndarray  # the weighted targets, on the scale of the fit
+    errors: np.ndarray  # how far each is missed by a fit without it
+
+    def another(self, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slope and Hessian of a fit to targets moved by their errors (a wild bootstrap): it could be true as well."""
+        moved = self.ridge.coefficients((self.target + signs * self.errors)[None])
+        return _unpack(moved[0], len(self.linear), self.full)[1:]
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """On the scale of the fit; only the order means something."""
@@ -109,11 +132,13 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
     y = _powers((values - floor) / span)
     target = y * roots
     try:
-        coefficients, hat = _solved(columns, _ridges(d, cross), target)
+        ridge, hat = _solved(columns, _ridges(d, cross))
+        coefficients = ridge.coefficients(target)
     except np.linalg.LinAlgError:
         return None
     residual = target - coefficients @ columns
-    missed = ((residual / np.maximum(1 - hat, LEAST_LEFT_OUT)) ** 2).sum(axis=1)
+    errors = residual / np.maximum(1 - hat, LEAST_LEFT_OUT)
+    missed = (errors**2).sum(axis=1)
     best = int((missed / np.maximum(_spread(y, weights), LEAST)).argmin())
     power = POWERS[best]
     size = span**power
@@ -126,7 +151,8 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
         minimiser = minimiser_within(linear, squares, axes, RADIUS * math.sqrt(d))
     except (np.linalg.LinAlgError, OverflowError):
         return None
-    return Quadratic(constant, linear, hessian, power, floor, cross, minimiser, fitted, values, age, squares, axes)
+    known = constant, linear, hessian, power, floor, cross, minimiser, fitted, values, age, squares, axes
+    return Quadratic(*known, ridge, target[best] * size, errors[best] * size)
 
 
 def fit_scores(u: np.ndarray, scores: np.ndarray, width: float) -> np.ndarray | None:
@@ -139,10 +165,10 @@ def fit_scores(u: np.ndarray, scores: np.ndarray, width: float) -> np.ndarray | 
     roots = 1 / (1 + (u**2).sum(axis=1) / (width * d))
     columns = _columns(u.T, roots, cross)
     try:
-        coefficients, _ = _solved(columns, _ridges(d, cross), (scores * roots)[None])
+        ridge, _ = _solved(columns, _ridges(d, cross))
     except np.linalg.LinAlgError:
         return None
-    fitted = (coefficients @ columns)[0] / roots
+    fitted = (ridge.coefficients((scores * roots)[None]) @ columns)[0] / roots
     return fitted if np.isfinite(fitted).all() else None
 
 
@@ -159,10 +185,10 @@ def left_unexplained(u: np.ndarray, values: np.ndarray, width: float) -> float:
     floor = float(values.min())
     y = _powers((values - floor) / (float(values.max()) - floor))
     try:
-        coefficients, hat = _solved(columns, _ridges(d, True), y * roots)
+        ridge, hat = _solved(columns, _ridges(d, True))
     except np.linalg.LinAlgError:
         return 0.0
-    residual = (y * roots - coefficients @ columns) / np.maximum(1 - hat, LEAST_LEFT_OUT)
+    residual = (y * roots - ridge.coefficients(y * roots) @ columns) / np.maximum(1 - hat, LEAST_LEFT_OUT)
     share = float(((residual**2).sum(axis=1) / np.maximum(_spread(y, weights), LEAST)).min())
     return share if math.isfinite(share) else 0.0
 
@@ -216,8 +242,8 @@ def _pairs(d: int) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _solved(columns: np.ndarray, ridge: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The coefficients of ridge regressions, a row for each row of targets, and the diagonal of the hat matrix.
+def _solved(columns: np.ndarray, ridge: np.ndarray) -> tuple[Ridge, np.ndarray]:
+    """A ridge regression, and the diagonal of its hat matrix.
 
     The normal equations are factored by Cholesky, a third of the work of solving them for every point.
 
@@ -229,20 +255,17 @@ def _solved(columns: np.ndarray, ridge: np.ndarray, targets: np.ndarray) -> tupl
         normal = columns @ columns.T
         normal.flat[:: p + 1] += penalty
         factor, failed = dpotrf(normal.T, lower=0, clean=0)
-        if failed:
-            solve = np.linalg.solve(normal, columns)
-            hat = np.einsum("ij,ij->j", columns, solve)
-            return targets @ solve.T, np.minimum(np.maximum(hat, 0.0), 1.0)
-        half = dtrsm(1.0, factor, columns.T, side=1, lower=0)  # (n, p), of which the squares sum to the hat
-        hat = np.einsum("ij,ij->i", half, half)
-        coefficients, _ = dpotrs(factor, columns @ targets.T, lower=0)
-        return coefficients.T, np.minimum(hat, 1.0)
-    narrowed = columns / penalty[:, None]
-    kernel = columns.T @ narrowed
-    kernel.flat[:: n + 1] += 1
-    solve = narrowed @ np.linalg.inv(kernel)
+        if not failed:
+            half = dtrsm(1.0, factor, columns.T, side=1, lower=0)  # (n, p), of which the squares sum to the hat
+            return Ridge(columns, factor, None), np.minimum(np.einsum("ij,ij->i", half, half), 1.0)
+        solve = np.linalg.solve(normal, columns)
+    else:
+        narrowed = columns / penalty[:, None]
+        kernel = columns.T @ narrowed
+        kernel.flat[:: n + 1] += 1
+        solve = narrowed @ np.linalg.inv(kernel)
     hat = np.einsum("ij,ij->j", columns, solve)
-    return targets @ solve.T, np.minimum(np.maximum(hat, 0.0), 1.0)
+    return Ridge(columns, None, solve), np.minimum(np.maximum(hat, 0.0), 1.0)
 
 
 def _unpack(coefficients: np.ndarray, d: int, cross: bool) -> tuple[float, np.ndarray, np.ndarray]:

@@ -59,10 +59,13 @@ def descend(run: Run, newton: QuasiNewton, patience: float) -> Finished:
             return Reason.SLOW
 
 
-def search_coordinates(run: Run) -> Nothing:
-    """If the function is separable: all coordinates at once, then quasi-Newton from the combined point."""
+def search_coordinates(run: Run, centre: tuple[np.ndarray, float] | None = None) -> Nothing:
+    """If the function is separable: all coordinates at once, then quasi-Newton from the combined point.
+
+    **Arguments:** `centre`: a point and its value, around which separability is tested; the best one if left out.
+    """
     policy, d = run.policy, run.dimension
-    probe = is_separable(run, run.best_x, run.best_f)
+    probe = is_separable(run, *((run.best_x, run.best_f) if centre is None else centre))
     if not (yield from run.spend("separability", probe, lambda found: "separable" if found else "not separable")):
         return
     lines = policy.coordinates_rich if run.has_left(policy.coordinates_rich_from) else policy.coordinates

@@ -22,10 +22,10 @@ import numpy as np
 from l2e.portfolio.evolution import Evolution
 from l2e.portfolio.gate import Action, Chooses, by_hand
 from l2e.portfolio.handover import distribution
-from l2e.portfolio.newton import FIRST_SCALE_AFTER_LOOK, QuasiNewton
+from l2e.portfolio.newton import FIRST_SCALE_AFTER_LOOK, QuasiNewton, star
 from l2e.portfolio.parallel import look_ahead_at
 from l2e.portfolio.policy import CROSS_TERMS_UP_TO
-from l2e.portfolio.probes import NO_LINE, Line, look_along_line, ruggedness
+from l2e.portfolio.probes import NO_LINE, Line, is_separable, look_along_line, ruggedness
 from l2e.portfolio.reasons import NO_GRADIENT, Reason
 from l2e.portfolio.run import WIDTH, Run, finish
 from l2e.portfolio.searches import (
@@ -98,11 +98,20 @@ class FirstPoint:
         return not np.isfinite(seen.value)
 
     def play(self, seen: Seen) -> Nothing:
-        if seen.run.workers > 1 and np.ndim(seen.start) == 1 and FirstLine().due(seen):
-            look_ahead_at(seen.run, look_along_line(seen.run, seen.start))
+        if seen.run.workers > 1 and np.ndim(seen.start) == 1:
+            self._look_ahead(dataclasses.replace(seen, value=0.0))
         values = yield from seen.run.spend("start", seen.run.evaluate(seen.start), lambda values: Reason.DONE)
         best = int(np.argmin(values))
         seen.start, seen.value = np.atleast_2d(seen.start)[best], float(values[best])
+
+    def _look_ahead(self, known: Seen) -> None:
+        """What will be asked first once the start has a value is evaluated with it."""
+        if FirstLine().due(known):
+            look_ahead_at(known.run, look_along_line(known.run, known.start))
+        elif FirstAxes().due(known):
+            look_ahead_at(known.run, is_separable(known.run, known.start, known.value))
+        elif Newton().due(known) and not Scout().due(known):
+            known.run.look_ahead(star(known.start)[0][: known.run.workers - 1])
 
 
 class FirstLine:
@@ -138,7 +147,8 @@ class FirstAxes:
 
     def play(self, seen: Seen) -> Nothing:
         seen.along_axes = True
-        yield from search_coordinates(seen.run)
+        at_start = seen.run.workers > 1 and seen.line is NO_LINE  # there the probe's points are known
+        yield from search_coordinates(seen.run, (seen.start, seen.value) if at_start else None)
 
 
 class Look:
