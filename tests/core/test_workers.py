@@ -158,7 +158,10 @@ def test_processes_survive_crashes_exits_hangs_and_errors_and_leave_nothing_behi
     assert "raise ValueError" in evaluate.failures[3].where
     assert list(evaluate.meter.record.evaluations().status) == ["ok", "died", "died", "timed out", "raised", "ok"]
     hung = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
-    assert not [pid for pid in [*pids, *hung] if is_running(pid)]
+    assert not [pid for pid in pids if is_running(pid)]
+    for pid in hung:  # what a worker started was sent SIGKILL with it, and ends when the system gets to it
+        while is_running(pid):
+            time.sleep(0.01)
 
 
 def is_running(pid: int) -> bool:

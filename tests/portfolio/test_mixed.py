@@ -19,7 +19,7 @@ from l2e.portfolio.mixed.model import LatticeModel
 from l2e.portfolio.mixed.run import MixedRun
 from l2e.portfolio.mixed.settle import Settle
 from l2e.portfolio.policy import Policy
-from l2e.portfolio.quadratic import Quadratic
+from l2e.portfolio.quadratic import Quadratic, Ridge
 from l2e.portfolio.run import HALF
 
 
@@ -93,7 +93,8 @@ def test_the_minimum_of_a_model_on_the_grid_is_found_by_single_moves_with_the_co
     hessian = np.asarray([[2.0, 0.0, 1.5], [0.0, 2.0, 0.0], [1.5, 0.0, 2.0]])
     linear = np.asarray([1.0, -3.0, 0.5])
     some = np.zeros(3)
-    model = Quadratic(0.0, linear, hessian, 1.0, 0.0, True, some, some, some, some, some, np.eye(3))
+    known = Ridge(np.eye(3), None, np.eye(3)), some, some
+    model = Quadratic(0.0, linear, hessian, 1.0, 0.0, True, some, some, some, some, some, np.eye(3), *known)
     lattice = LatticeModel(model, np.zeros(3), np.eye(3), grid, np.full(3, -HALF), np.full(3, HALF))
     found = lattice.minimise(grid.snap(np.zeros((1, 3)))[0])
     places = grid.place(np.stack([np.arange(8)] * 2, axis=1))[:, 0]
