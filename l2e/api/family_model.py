@@ -18,7 +18,8 @@ from l2e.core.evaluator import Evaluator
 from l2e.core.lattice import MixedBox, kinds, of_kinds
 from l2e.portfolio.newton import star
 from l2e.portfolio.run import WIDTH
-from l2e.portfolio.transfer.knowledge import FOLLOWS, LEAST_MEMBERS, Knowledge, Plan, Plans
+from l2e.portfolio.policy import Policy
+from l2e.portfolio.transfer.knowledge import FOLLOWS, LEAST_MEMBERS, Follow, Knowledge, Plan, Plans
 from l2e.portfolio.transfer.leaps import Leaps
 from l2e.portfolio.transfer.method import Transfer
 from l2e.portfolio.transfer.past import on_box
@@ -33,6 +34,13 @@ VERSION = 2
 SUFFIX = ".safetensors"
 BEYOND = 4.0
 """A model is used up to this many times the largest budget it was judged at."""
+
+POLICY = Policy()
+"""Of the default: which searches begin with a look."""
+
+NEAR_BELOW = 0.75
+"""A model that nothing has judged is used if its members' ends are nearer to each other than to the centre: their
+squared distances over those to the centre are below this."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +162,7 @@ class FamilyModel:
         self.longest = self.longest or result.nfev / self.dimension
         self.spent += used
         if not self.judged:
-            self.plans = by_rule(self.knowledge, self.evolves, self.longest)
+            self.plans = unmeasured(self.knowledge, self.evolves, self.longest)
         return used
 
     def _joined_traits(self, features: Any) -> np.ndarray | None:
@@ -331,17 +339,40 @@ def closed(why: str) -> Plans:
     return Plans.always(Plan(False, "default", why))
 
 
+def follows(known: Knowledge, per_dimension: float) -> list[Follow]:
+    """What may follow the seeds at a budget: where a search begins with a look, the look, and nothing else."""
+    longer: list[Follow] = ["evolution", "newton"] if known.has_metric else ["evolution"]
+    if known.dimension > POLICY.look_up_to:
+        return ["default", *longer]
+    return ["near"] if per_dimension <= POLICY.look_below else ["near", *longer]
+
+
+def unmeasured(known: Knowledge, evolves: bool, longest: float) -> Plans:
+    """Plans of a model that no left-out member has judged, and none will: by rule, and closed where that is doubtful."""
+    plans = by_rule(known, evolves, longest)
+    if not plans.entries[0][1].opened or Leaps.told_by_traits(known):
+        return plans
+    if known.kin is not None and not known.tells_foreign(BUDGETS[0]):
+        return closed("gradients hardly tell its members from others, and none was left out to see what it is worth")
+    if known.nearness > NEAR_BELOW and not Leaps.told_by_centre(known):
+        return closed("ends of members are hardly nearer to each other than to the centre")
+    return plans
+
+
 def by_rule(known: Knowledge, evolves: bool, longest: float) -> Plans:
-    """Plans where nothing was judged on left-out members: by what the members' searches were like."""
+    """Plans before anything was judged on left-out members: by what the members' searches were like."""
     if known.members < LEAST_MEMBERS:
         return closed(f"it has {known.members} members, and needs {LEAST_MEMBERS}")
     kin = known.kin
     if kin is not None and not kin.is_family and not Leaps.told_by_traits(known):
         return closed("its members are no more alike than random functions")
-    follow = "evolution" if evolves else "newton" if known.has_metric else "default"
-    plan = Plan(True, follow, "unmeasured: by rule")
-    entries = tuple((float(budget), plan) for budget in BUDGETS)
-    return Plans(entries, BEYOND * max(BUDGETS[-1], longest))
+    wanted: Follow = "evolution" if evolves else "newton"
+    entries = []
+    for budget in BUDGETS:
+        allowed = follows(known, budget)
+        follow = wanted if wanted in allowed else allowed[0]
+        entries.append((float(budget), Plan(True, follow, "unmeasured: by rule")))
+    return Plans(tuple(entries), BEYOND * max(BUDGETS[-1], longest))
 
 
 def family_file(name: str | os.PathLike[str]) -> Path | None:
