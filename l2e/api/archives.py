@@ -12,7 +12,8 @@ import numpy as np
 
 from l2e.api import saved
 from l2e.api.family import feature_table, same_box
-from l2e.api.family_model import FamilyModel, unmeasured
+from l2e.api.family_model import FamilyModel
+from l2e.api.family_plans import unmeasured
 from l2e.core.box import box
 from l2e.core.checkpoint import CheckpointError
 from l2e.core.errors import unknown

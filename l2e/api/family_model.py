@@ -11,6 +11,7 @@ import numpy as np
 from l2e._version import __version__
 from l2e.api.catalog import DEFAULT_METHOD
 from l2e.api.family import BUDGETS, same_box
+from l2e.api.family_plans import closed, unmeasured
 from l2e.api.views import view_of
 from l2e.core.box import Box, box
 from l2e.core.checkpoint import CheckpointError, load_arrays, load_kind, load_metadata, save_arrays
@@ -18,9 +19,7 @@ from l2e.core.evaluator import Evaluator
 from l2e.core.lattice import MixedBox, kinds, of_kinds
 from l2e.portfolio.newton import star
 from l2e.portfolio.run import WIDTH
-from l2e.portfolio.policy import Policy
-from l2e.portfolio.transfer.knowledge import FOLLOWS, LEAST_MEMBERS, Follow, Knowledge, Plan, Plans
-from l2e.portfolio.transfer.leaps import Leaps
+from l2e.portfolio.transfer.knowledge import FOLLOWS, LEAST_MEMBERS, SAID, Knowledge, Plan, Plans
 from l2e.portfolio.transfer.method import Transfer
 from l2e.portfolio.transfer.past import on_box
 
@@ -32,15 +31,6 @@ VERSION = 2
 """Of the file; the first had no features and no mixed spaces."""
 
 SUFFIX = ".safetensors"
-BEYOND = 4.0
-"""A model is used up to this many times the largest budget it was judged at."""
-
-POLICY = Policy()
-"""Of the default: which searches begin with a look."""
-
-NEAR_BELOW = 0.75
-"""A model that nothing has judged is used if its members' ends are nearer to each other than to the centre: their
-squared distances over those to the centre are below this."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -258,9 +248,8 @@ class FamilyModel:
         if kin is not None:
             lines.append(f"trusted if the gradient at the centre is {kin.limit:.2f} alike or more to those of members")
         if self.members >= LEAST_MEMBERS and not self.knowledge.tells_foreign(BUDGETS[0]):
-            lines.append(
-                "in doubt, since gradients hardly tell its members from others: they must beat the default's start"
-            )
+            told = "are not known" if kin is None else "hardly tell its members from others"
+            lines.append(f"in doubt, since gradients at the centre {told}: ends must beat the default's start")
         judged = {one.per_dimension: one for one in self.judged}
         if not self.plans.entries[0][1].opened and len(self.plans.entries) == 1:
             return "\n".join([*lines, f"not used: {self.plans.entries[0][1].why}"])
@@ -274,7 +263,7 @@ class FamilyModel:
                     f"({np.exp(one.gain - one.error):.2f} to {np.exp(one.gain + one.error):.2f})"
                 )
             )
-            use = f"seeds, then {plan.follow}" if plan.opened else "not used"
+            use = f"seeds, then {SAID[plan.follow]}" if plan.opened else "not used"
             lines.append(f"{budget:g} evaluations per dimension: {use}{said or f' ({plan.why})'}")
         return "\n".join(lines)
 
@@ -332,47 +321,6 @@ def _joined(
         gradient=np.vstack([known.gradient, gradient]),
         cross=cross,
     )
-
-
-def closed(why: str) -> Plans:
-    """The default for every budget."""
-    return Plans.always(Plan(False, "default", why))
-
-
-def follows(known: Knowledge, per_dimension: float) -> list[Follow]:
-    """What may follow the seeds at a budget: where a search begins with a look, the look, and nothing else."""
-    longer: list[Follow] = ["evolution", "newton"] if known.has_metric else ["evolution"]
-    if known.dimension > POLICY.look_up_to:
-        return ["default", *longer]
-    return ["near"] if per_dimension <= POLICY.look_below else ["near", *longer]
-
-
-def unmeasured(known: Knowledge, evolves: bool, longest: float) -> Plans:
-    """Plans of a model that no left-out member has judged, and none will: by rule, and closed where that is doubtful."""
-    plans = by_rule(known, evolves, longest)
-    if not plans.entries[0][1].opened or Leaps.told_by_traits(known):
-        return plans
-    if known.kin is not None and not known.tells_foreign(BUDGETS[0]):
-        return closed("gradients hardly tell its members from others, and none was left out to see what it is worth")
-    if known.nearness > NEAR_BELOW and not Leaps.told_by_centre(known):
-        return closed("ends of members are hardly nearer to each other than to the centre")
-    return plans
-
-
-def by_rule(known: Knowledge, evolves: bool, longest: float) -> Plans:
-    """Plans before anything was judged on left-out members: by what the members' searches were like."""
-    if known.members < LEAST_MEMBERS:
-        return closed(f"it has {known.members} members, and needs {LEAST_MEMBERS}")
-    kin = known.kin
-    if kin is not None and not kin.is_family and not Leaps.told_by_traits(known):
-        return closed("its members are no more alike than random functions")
-    wanted: Follow = "evolution" if evolves else "newton"
-    entries = []
-    for budget in BUDGETS:
-        allowed = follows(known, budget)
-        follow = wanted if wanted in allowed else allowed[0]
-        entries.append((float(budget), Plan(True, follow, "unmeasured: by rule")))
-    return Plans(tuple(entries), BEYOND * max(BUDGETS[-1], longest))
 
 
 def family_file(name: str | os.PathLike[str]) -> Path | None:

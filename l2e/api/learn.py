@@ -13,7 +13,8 @@ import numpy as np
 
 from l2e.api.archives import evolves, knowledge_of, read_past
 from l2e.api.family import BUDGETS, Family, Quote
-from l2e.api.family_model import BEYOND, FamilyModel, Judged, by_rule, follows
+from l2e.api.family_model import FamilyModel, Judged
+from l2e.api.family_plans import BEYOND, by_rule, follows
 from l2e.api.minimize import minimize
 from l2e.api.setup import whole_number
 from l2e.core.adapter import AbstractAdapter

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from l2e.api.family_model import follows, unmeasured
+from l2e.api.family_plans import follows, unmeasured
 from l2e.portfolio.transfer.knowledge import Knowledge
 
 M, D = 24, 8

@@ -60,7 +60,7 @@ def test_likenesses_say_whether_they_tell_families_apart() -> None:
     assert not unlike.telling(5)
     assert unlike.foreign > TELLING_BELOW
     assert not knowledge().tells_foreign(5)
-    half = alike._replace(foreign=0.15)
+    half = alike._replace(foreign=0.08)
     assert half.telling(20)
     assert not half.telling(50)
 

@@ -1,5 +1,6 @@
 """What follows the seeds where a search begins with a look: the default, with first steps as the ends are spread."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,20 @@ def run(method: Any, budget: int, seed: int = 100) -> tuple[np.ndarray, Any]:
 
     result = l2e.minimize(recorded, bounds=[(0.0, 1.0)] * D, method=method, budget=budget, rng=2)
     return np.array(points), result
+
+
+@pytest.mark.parametrize("budget", [5 * D, 20 * D, 50 * D])
+def test_a_foreign_gradient_costs_its_differences_and_nothing_else(budget: int) -> None:
+    known = knowledge()
+    turned = dataclasses.replace(known, gradient=known.gradient * np.where(np.arange(D) % 2, 1, -1))
+    ours, result = run(Transfer(turned, NEAR), budget)
+    plain, _ = run("auto", budget)
+    paid = int(np.isfinite(result.model.gradient).sum())
+    assert "points where no member's does" in result.model.why
+    assert 3 <= paid <= D
+    np.testing.assert_array_equal(ours[0], plain[0])
+    same = min(budget - paid, 30 * D)  # what is left decides on the end of a search
+    np.testing.assert_array_equal(ours[1 + paid : same + paid], plain[1:same])
 
 
 def first_of_look(points: np.ndarray, result: Any) -> float:

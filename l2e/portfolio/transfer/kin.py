@@ -25,7 +25,7 @@ QUANTILE_OF_FEW, SLACK_OF_FEW = 0.1, 0.1
 """The limit is this quantile of the left-out likenesses, since some members are unlike all others, less this share of
 what is missing to one, or this if that is more; of few members less the last."""
 
-LOOKS, TELLING_BELOW = 400, 0.25
+LOOKS, TELLING_BELOW = 400, 0.1
 """Random directions with which the limit is tried; it tells families apart if fewer than this share of them pass."""
 
 SURE_FROM, SURE_BELOW = 40, 0.05

@@ -14,6 +14,9 @@ FOLLOWS: tuple[Follow, ...] = get_args(Follow)
 """What goes on from the best seed: the default, the default with first steps as the members' ends are spread, an
 evolutionary search with their covariance, or quasi-Newton with their metric."""
 
+SAID = {"default": "the default", "near": "the default nearby", "evolution": "evolution", "newton": "quasi-Newton"}
+"""The same in words."""
+
 FIXED = 3
 """Seeds that are the same for every new member; later ones depend on its values."""
 

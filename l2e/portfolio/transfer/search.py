@@ -1,17 +1,19 @@
 """One search with a model of the family: the members' ends first, then what suits the family, behind gates.
 
 1. The value at the centre, which the default asks for, too. Where the plan is closed for the budget: the default.
-2. A third of the differences at the centre, which quasi-Newton will want, too, or as few as tell families apart. If the gradient points where no member's
-   does, the function is not of this family: the default goes on, with all that was paid for.
+2. A third of the differences at the centre, which quasi-Newton will want, too, or as few as tell families apart. If the
+   gradient points where no member's does, the function is not of this family: the default goes on, with all that was
+   paid for.
 3. Jumps to where kernel ridge expects the minimiser, if it was right on left-out members; seeds, the first three fixed,
    the others by the values so far. If they do not win as often as they should: the default.
 4. From the best point: the default, with first steps as long as the members' ends are spread where it begins with a
    look; or an evolutionary search with the members' covariance, or quasi-Newton with their metric, and then the
    default from there.
 
-Where gradients hardly tell families apart, none are paid for and nothing is taken on trust: the default has a fifth of
-the budget first, or its look, and an end of a member is worth going on from only if it is better than what the default
-has reached by then.
+Where gradients hardly tell families apart, none are paid for and nothing is taken on trust: a search that begins with a
+look is the default's, and in a longer one the default has a fifth of the budget first, and an end of a member is worth
+going on from only if it is better than what the default has reached by then. So it is where gradients are not known,
+after the look.
 """
 
 import dataclasses
@@ -27,6 +29,7 @@ from l2e.portfolio.policy import LARGE_ABOVE
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH, Steps
 from l2e.portfolio.searches import Nothing, descend, evolution, evolve
+from l2e.portfolio.stages import SAME_PLACE
 from l2e.portfolio.transfer.jump import Jump
 from l2e.portfolio.transfer.knowledge import LEAST_MEMBERS, Knowledge, Plan
 from l2e.portfolio.transfer.leaps import LATE_JUMP, WEAK_JUMP, Leaps
@@ -82,7 +85,8 @@ class Transferred(NamedTuple):
 
 RACE_FROM, RACE, LEAST_RACE = 8, 0.2, 5
 """With so many evaluations per dimension the default has this share of them, or this number per dimension if that is
-more and it begins with a look, before a model in doubt is asked."""
+more and it begins with a look, before a model in doubt is asked; one whose gradients are known to tell nothing is not
+asked at all in a search that begins with a look."""
 
 Default: TypeAlias = Callable[[np.ndarray | None], Steps | Nothing]
 """The default method from a start on, or from its own."""
@@ -147,6 +151,12 @@ class TransferSearch:
         else:
             yield from self._default(self._goes_on_from())
 
+    @property
+    def _looks(self) -> bool:
+        """Whether the default begins with a look, and has no use for differences at the centre."""
+        run, policy = self._run, self._run.policy
+        return run.dimension <= policy.look_up_to and run.budget <= policy.look_below * run.dimension
+
     def _has(self, part: str) -> bool:
         return part not in self._left_out
 
@@ -156,7 +166,13 @@ class TransferSearch:
             self._run.remembers = False
 
     def _forget_seeds(self) -> None:
-        """The default's models must not see what was tried for nothing: ends of another family lie anywhere."""
+        """The default's models must not see what was tried for nothing: ends of another family lie anywhere.
+
+        Nor is a difference at the centre a better place to begin than the centre.
+        """
+        run = self._run
+        if run.dimension <= run.policy.look_up_to and 0 < np.abs(run.best_x).max() <= SAME_PLACE:
+            run.best_x, run.best_f = np.zeros(run.dimension), self._centre
         if self._tried and self._paused is None:
             self._run.forget()
             self._run.remember(np.zeros((1, self._run.dimension)), np.array([self._centre]))
@@ -202,10 +218,10 @@ class TransferSearch:
         if self._has("gate"):
             yield from self._look_for_kin()
         if self._doubtful and isinstance(run, Recalling):
+            if self._looks and self._differences and known.kin is not None:
+                raise _ForeignError("gradients hardly tell families apart, and there is no time for a second look")
             if run.budget >= RACE_FROM * run.dimension:
                 yield from self._race(run)
-            elif self._differences and known.kin is not None:
-                raise _ForeignError("gradients hardly tell families apart, and there is no time for a second look")
         yield from self._look_at_seeds()
         if not self._won:
             rival = "the centre" if self._paused is None else "what the default has found by itself"
@@ -216,8 +232,7 @@ class TransferSearch:
         self._say("none", False, "the default has its turn first")
         self._pay_again()
         paused = Paused(run, self._default(self._goes_on_from()))
-        looks = run.dimension <= run.policy.look_up_to and run.budget <= run.policy.look_below * run.dimension
-        yield from paused.search_until(max(RACE * run.budget, LEAST_RACE * run.dimension if looks else 0))
+        yield from paused.search_until(max(RACE * run.budget, LEAST_RACE * run.dimension if self._looks else 0))
         self._paused, self._bar, self._lead = paused, run.best_f, math.inf
 
     def _look_for_kin(self) -> Nothing:
