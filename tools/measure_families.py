@@ -349,8 +349,11 @@ def overhead(name: str, folder: Path, out: Path) -> None:
 
 def plans(folder: Path, out: Path) -> None:
     """Write down at which budgets the models of forty members are used, and how telling their gradients are."""
-    found = {}
+    path = out / PLANS
+    found = json.loads(path.read_text()) if path.exists() else {}
     for name in FAMILIES:
+        if not (folder / f"{name}-{TRAINED}.safetensors").exists():
+            continue
         model = FamilyModel.load(folder / f"{name}-{TRAINED}")
         kin = model.knowledge.kin
         found[name] = {
@@ -358,7 +361,7 @@ def plans(folder: Path, out: Path) -> None:
             "follow": [model.plans.plan(budget).follow for budget in BUDGETS],
             "foreign": None if kin is None else kin.foreign,
         }
-    (out / PLANS).write_text(json.dumps(found, indent=1) + "\n")
+    path.write_text(json.dumps(found, indent=1) + "\n")
 
 
 SHOWN = {"default": "without a model", "archives": "from journals alone", "model": "learned from functions"}
