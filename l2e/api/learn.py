@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -28,6 +28,9 @@ from l2e.portfolio.transfer.points import Points
 
 Outcomes: TypeAlias = dict[tuple[str, float], dict[int, float]]
 """The best values that left-out members reached, by what followed the seeds ("plain" is the default) and budget."""
+
+Options: TypeAlias = Mapping[float, Sequence[Follow]]
+"""What may follow the seeds at each budget."""
 
 PICK_AT = 20
 """Where there is a choice at every budget, what follows the seeds is decided at the budget nearest to so many
@@ -215,7 +218,7 @@ class _Learning:
     def _judge(self, known: Knowledge, plans: Plans, first: int) -> tuple[Plans, tuple[Judged, ...], np.ndarray]:
         """Leave members out: what follows the seeds, and at which budgets the model is worth its evaluations."""
         budgets = list(self._budgets)
-        options = self._options(known, plans)
+        options: Options = self._options(known, plans)
         count = self._affordable(options, budgets, first)
         if count < ENOUGH:
             options = {b: [plans.plan(b).follow] for b in budgets}
@@ -225,6 +228,7 @@ class _Learning:
             count = self._affordable(options, budgets, first)
         left_out = np.unique(np.linspace(0, self._m - 1, count).round().astype(int)).tolist()
         outcomes: Outcomes = {}
+        chosen: dict[float, Follow]
         if len(options[budgets[0]]) > 1:
             chosen = self._choose(known, plans, options[budgets[0]], budgets, left_out, first, outcomes)
         else:
@@ -234,14 +238,14 @@ class _Learning:
                 chosen[b] = self._ranked(known, outcomes, options[b], plans.plan(b).follow, {b})[0]
         return self._decide(known, outcomes, chosen, plans)
 
-    def _options(self, known: Knowledge, plans: Plans) -> dict[float, list[Follow]]:
+    def _options(self, known: Knowledge, plans: Plans) -> Options:
         """What may follow the seeds at each budget; what the rule says comes first."""
         if not known.tells_foreign(self._budgets[0]):
             return {b: ["default"] for b in self._budgets}
         found: dict[float, list[Follow]] = {}
         for b in self._budgets:
-            rule = plans.plan(b).follow
-            others = [follow for follow in follows(known, b) if follow != rule]
+            rule: Follow = plans.plan(b).follow
+            others: list[Follow] = [follow for follow in follows(known, b) if follow != rule]
             found[b] = [rule, *others]
         return found
 
@@ -289,7 +293,7 @@ class _Learning:
         }
         return sorted(follows, key=lambda follow: (float(np.mean(regrets[follow] or [0.0])), follow != rule))
 
-    def _affordable(self, options: dict[float, list[Follow]], budgets: Sequence[float], first: int) -> int:
+    def _affordable(self, options: Options, budgets: Sequence[float], first: int) -> int:
         """How many members can be left out at all these budgets."""
         sizes, runs = {b: int(b * self._d) for b in budgets}, {b: len(options[b]) for b in budgets}
         if runs[budgets[0]] > 1:
