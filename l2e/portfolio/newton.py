@@ -38,6 +38,9 @@ CENTRAL = 300.0
 FIRST_SCALE = 300.0
 """The first inverse curvature is this many times what the first step says, so that early steps are long."""
 
+FIRST_SCALE_AFTER_LOOK = 30.0
+"""The same after a look: with so little to spend, few trials may be refused."""
+
 FIRST_SCALE_WITH_WORKERS = 5.0
 """The same with several workers, where a refused trial costs a gradient."""
 
@@ -86,10 +89,11 @@ class QuasiNewton:
     Reasons: `CONVERGED` (to a smooth minimum), `RUGGED` (to one among many), `STUCK`, `NO_DESCENT`, `NOISY`, `JUMPS`,
     `FLAT`, `NO_VALUES`.
 
-    **Arguments:** `x`, `f`: the point and its value.
+    **Arguments:** `x`, `f`: the point and its value; `first_scale`: the first inverse curvature of a serial search over
+    what its first step says.
     """
 
-    def __init__(self, x: np.ndarray, f: float):
+    def __init__(self, x: np.ndarray, f: float, first_scale: float = FIRST_SCALE):
         self.x, self.f = x.copy(), f
         self.f_first = f
         self.used = 0
@@ -98,6 +102,7 @@ class QuasiNewton:
         self.gradient: np.ndarray | None = None
         self.expected = np.inf
         """The gain that its model expects of the next step."""
+        self._first_scale = first_scale
         self._curvature: Curvature | None = None
         self._former: Curvature | None = None
         self._central = False
@@ -249,7 +254,7 @@ class QuasiNewton:
         assert self.gradient is not None
         s, y = self.x - old_x, self.gradient - old_g
         curvature = s @ y
-        longer = FIRST_SCALE if run.workers == 1 else FIRST_SCALE_WITH_WORKERS
+        longer = self._first_scale if run.workers == 1 else FIRST_SCALE_WITH_WORKERS
         scale = longer * (s @ s) / curvature if curvature > 0 else np.linalg.norm(s) / length
         self._curvature = Curvature(len(s), float(np.clip(scale, *SCALES)))
         self._curvature.learn(Pair(s, y))

@@ -23,7 +23,7 @@ from l2e.portfolio.evolution import Evolution
 from l2e.portfolio.gate import Action, Chooses, by_hand
 from l2e.portfolio.handover import distribution
 from l2e.portfolio.lshade import LShade
-from l2e.portfolio.newton import QuasiNewton
+from l2e.portfolio.newton import FIRST_SCALE_AFTER_LOOK, QuasiNewton
 from l2e.portfolio.parallel import look_ahead_at
 from l2e.portfolio.policy import CROSS_TERMS_UP_TO
 from l2e.portfolio.probes import NO_LINE, Line, look_along_line, pair_interactions, ruggedness
@@ -216,8 +216,12 @@ class Newton:
 
     def play(self, seen: Seen) -> Nothing:
         run = seen.run
-        looked = seen.look is not None or seen.scout is not None
-        seen.newton = QuasiNewton(run.best_x, run.best_f) if looked else QuasiNewton(seen.start, seen.value)
+        if seen.look is not None:
+            seen.newton = QuasiNewton(run.best_x, run.best_f, FIRST_SCALE_AFTER_LOOK)
+        elif seen.scout is not None:
+            seen.newton = QuasiNewton(run.best_x, run.best_f)
+        else:
+            seen.newton = QuasiNewton(seen.start, seen.value)
         yield from follow(seen, seen.newton, patience=1.0)
 
 

@@ -15,12 +15,16 @@ import numpy as np
 from l2e.portfolio.quadratic import minimiser_within
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, Run, Steps
+from l2e.portfolio.second_model import SecondModel
 
 FAR = 2.0
 """A point farther away than this many radii is replaced by a nearer one before rho falls."""
 
 SHORT = 0.5
 """A step below this share of rho is not evaluated."""
+
+SHORT_IF_SURE = 1e-3
+"""The same where the second model is nearly exact."""
 
 POOR, GOOD = 0.1, 0.7
 """Gains over predicted ones: below the first the radius shrinks, above the second it may grow."""
@@ -81,6 +85,7 @@ class TrustRegion:
         """Of each step, its gain over the predicted one."""
         self.predicted = 0.0
         """The gain that the latest model promised."""
+        self.second = SecondModel()
         self._axes = 0  # coordinates that were looked along
         self._fitted: Fit | None = None
 
@@ -97,16 +102,27 @@ class TrustRegion:
             if self.rho < self.least:
                 return Reason.CONVERGED
             fit = self._fit()
-            s = self._minimiser()
+            self.second.update(run, self.x, self.radius)
+            s, promised = self._next_step()
             length = float(np.linalg.norm(s))
-            self.predicted = -float(self.gradient @ s + s @ self.hessian @ s / 2)
-            if length >= SHORT * self.rho and self.predicted > 0:
-                return (yield from self._try(run, fit, s, length))
+            self.predicted = promised[int(self.second.is_followed)]
+            short = SHORT_IF_SURE if self.second.is_sure else SHORT
+            if length >= short * self.rho and self.predicted > 0:
+                return (yield from self._try(run, fit, s, promised))
             far = self._farthest()
             if far is not None:
                 return (yield from self._replace(run, far))
             self._sharpen()
         return Reason.CONVERGED
+
+    def _next_step(self) -> tuple[np.ndarray, tuple[float, float]]:
+        """The step of the model that is followed, and what both models promise of it."""
+        second = self.second
+        slope = (self.gradient, self.hessian)
+        if second.is_followed and second.local is not None:
+            slope = second.local.slope(self.x)
+        s = self._minimiser(*slope)
+        return s, (-float(self.gradient @ s + s @ self.hessian @ s / 2), second.gain(self.x, s))
 
     def _look_along(self, run: Run) -> Steps:
         """Two points along the next coordinate from the best one so far: on both sides, or both on the better one."""
@@ -131,8 +147,9 @@ class TrustRegion:
             self._take(x, value, None)
         return value
 
-    def _try(self, run: Run, fit: Fit, s: np.ndarray, length: float) -> Steps:
+    def _try(self, run: Run, fit: Fit, s: np.ndarray, promised: tuple[float, float]) -> Steps:
         """Evaluate a step, and let radius and rho follow from what it gained."""
+        length = float(np.linalg.norm(s))
         x, before = np.clip(self.x + s, -HALF, HALF), self.f
         value = float((yield from run.evaluate(x))[0])
         if not math.isfinite(value):
@@ -143,6 +160,7 @@ class TrustRegion:
             return None
         ratio = (before - value) / self.predicted
         self.ratios.append(ratio)
+        self.second.judge(promised, before - value)
         self._take(x, value, self._least_useful(fit, x, value))
         if ratio < POOR:
             self.radius = min(SHRINK * self.radius, length)
@@ -235,17 +253,17 @@ class TrustRegion:
         self._fitted = Fit(inverse, s, scale, self.x.copy())
         return self._fitted
 
-    def _minimiser(self) -> np.ndarray:
-        """The step to a minimiser of the model within the radius; coordinates that meet a face stay there."""
+    def _minimiser(self, gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+        """The step to a minimiser of a model within the radius; coordinates that meet a face stay there."""
         lower, upper = -HALF - self.x, HALF - self.x
         s = np.zeros_like(self.x)
-        free = ~(((upper <= 0) & (self.gradient < 0)) | ((lower >= 0) & (self.gradient > 0)))
+        free = ~(((upper <= 0) & (gradient < 0)) | ((lower >= 0) & (gradient > 0)))
         room = self.radius
         for _ in range(FACES):
             if not free.any() or room <= 0:
                 break
-            slope = (self.gradient + self.hessian @ s)[free]
-            step = minimiser_within(slope, *np.linalg.eigh(self.hessian[np.ix_(free, free)]), room)
+            slope = (gradient + hessian @ s)[free]
+            step = minimiser_within(slope, *np.linalg.eigh(hessian[np.ix_(free, free)]), room)
             ahead = np.where(step > 0, (upper - s)[free], (lower - s)[free])
             share = np.divide(ahead, step, out=np.full_like(step, np.inf), where=step != 0)
             least = float(min(1.0, share.min()))

@@ -28,6 +28,25 @@ def test_converges_on_an_ill_conditioned_rotated_quadratic():
     assert run.used < 50 * 6
 
 
+def test_the_first_inverse_curvature_follows_the_first_scale():
+    turn, scale = rotation(6), np.logspace(0, 2, 6)
+
+    def largest(first_scale):
+        run = fresh_run(6, 200)
+
+        def program():
+            value = float((yield from run.evaluate(np.zeros(6)))[0])
+            newton = QuasiNewton(np.zeros(6), value, first_scale)
+            yield from newton.step(run)
+            return newton.curvature
+
+        known = drive(program(), lambda x: float((turn @ (x - 1)) ** 2 @ scale), 200)
+        assert known is not None
+        return np.linalg.eigvalsh(known.inverse)[-1]
+
+    assert largest(300.0) == pytest.approx(10 * largest(30.0), rel=0.1)
+
+
 def test_finds_a_corner_exactly():
     reason, run = newton_from(np.zeros(4), lambda x: float(x @ [1.0, -2.0, 3.0, -4.0]), 200)
     assert reason == "converged"
