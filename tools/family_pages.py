@@ -74,7 +74,7 @@ LONGER = """\
 ## More evaluations than a model was judged at
 
 Models are judged up to 50·d and used up to 200·d. Ten members kept for development, the model's regret over the
-default's:
+default's; this one table is of the default before it began with a look, and of models learned with that:
 """
 TRAINED_WAY = """\
 ## An optimizer trained on the family
@@ -82,7 +82,10 @@ TRAINED_WAY = """\
 The other way to learn from a family: the L2E paper's structured Mamba operator, meta-trained on the same forty
 members, which are in JAX (`experiments/train/l2e-pendulum-12d.toml`), by back-propagation through whole searches of
 50·d evaluations, and scored on the same unseen members at the same counted budgets. `-untrained` is the same
-optimizer with its first weights. The training was short; what a longer one gives is not known.
+optimizer with its first weights. **So trained it does not earn its keep**: with its 35 CPU seconds, which are more than
+the model's learning takes beside the objective, it is hardly better than its first weights, and far behind the model
+and the journals alone. The training was short; what ten times as much gives, and what it gives on families that are
+not in JAX, where evolution strategies must train it, is not known.
 """
 SPEED = """\
 ## Evaluations to the default's value

@@ -11,10 +11,6 @@ BEYOND = 4.0
 POLICY = Policy()
 """Of the default: which searches begin with a look."""
 
-NEAR_BELOW = 0.75
-"""A model that nothing has judged is used if its members' ends are nearer to each other than to the centre: their
-squared distances over those to the centre are below this."""
-
 
 def closed(why: str) -> Plans:
     """The default for every budget."""
@@ -36,8 +32,6 @@ def unmeasured(known: Knowledge, evolves: bool, longest: float) -> Plans:
         return plans
     if known.kin is not None and not known.tells_foreign(BUDGETS[0]):
         return closed("gradients hardly tell its members from others, and none was left out to see what it is worth")
-    if known.nearness > NEAR_BELOW and not Leaps.told_by_centre(known):
-        return closed("ends of members are hardly nearer to each other than to the centre")
     return plans
 
 

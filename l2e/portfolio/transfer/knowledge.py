@@ -26,9 +26,6 @@ MOSTLY = 0.5
 LEAST_MEMBERS = 5
 """With fewer members there is nothing to trust."""
 
-NEAREST_OF = 8
-"""Ends of others among which the nearest to a member's end is looked for."""
-
 LEAST_VARIANCE = 1e-8
 """Of a coordinate of the ends, as a share of the cube's."""
 
@@ -178,20 +175,6 @@ class Knowledge:
     def whole_kin(self) -> Kin | None:
         """The same by all coordinates."""
         return kin(self.gradient, whole=True)
-
-    @functools.cached_property
-    def nearness(self) -> float:
-        """The squared distance of a left-out member's end to the nearest of a few others, over that to the centre.
-
-        A geometric mean; below 1 ends of others are better places to begin than the centre, as far as distances tell.
-        """
-        logs = []
-        for i in range(self.members):
-            rest = np.delete(np.arange(self.members), i)
-            ends = self.ends[rest][medoids(self.ends[rest], self.best[rest], min(NEAREST_OF, self.dimension))]
-            apart, away = ((ends - self.ends[i]) ** 2).sum(axis=1).min(), ((self.ends[i] - 0.5) ** 2).sum()
-            logs.append(np.log(max(apart, LEAST_VARIANCE) / max(away, LEAST_VARIANCE)))
-        return float(np.exp(np.mean(logs)))
 
     def tells_foreign(self, per_dimension: float) -> bool:
         """Whether the gradient at the centre tells a function of another family surely enough for a budget."""

@@ -38,13 +38,6 @@ class Leaps:
         found = jumps(known.traits, known.traits[0], known.ends)
         return bool(found) and found[0].error < WEAK_JUMP
 
-    @staticmethod
-    def told_by_centre(known: Knowledge) -> bool:
-        """Whether the value or the gradient at the centre tells where ends are, by leaving members out."""
-        leaps = Leaps(known, None)
-        jump = leaps.by_centre(float(known.centre[0]))
-        return leaps.wants_gradient or (jump is not None and jump.error < WEAK_JUMP)
-
     def by_centre(self, centre: float) -> Jump | None:
         """By the user's features and the value at the centre; the better of both if only one helps."""
         known = self._known
