@@ -367,6 +367,9 @@ def plans(folder: Path, out: Path) -> None:
 SHOWN = {"default": "without a model", "archives": "from journals alone", "model": "learned from functions"}
 """Methods in the picture, and their names there."""
 
+SAME = 0.01
+"""Logarithms of ratios below this are no difference."""
+
 
 def picture(out: Path, path: Path) -> None:
     """Regret over the told budget with and without a model, family by family, with paired standard errors."""
@@ -392,6 +395,9 @@ def picture(out: Path, path: Path) -> None:
             high = [mean * np.exp(error) for mean, error in zip(means, errors, strict=True)]
             if method != "default":
                 ax.fill_between(told, low, high, color=colour, alpha=0.2, linewidth=0)
+        both = [compared(found, method, budget) for method in ("archives", "model") for budget in BUDGETS]
+        if all(result is not None and abs(result[0]) < SAME for result in both):
+            ax.text(0.95, 0.9, "models not used", transform=ax.transAxes, ha="right", fontsize=8, color="0.3")
         ax.set_title(f"{name}, {FAMILIES[name](0).dimension}-D", fontsize=9)
         ax.set_xticks(BUDGETS, [str(budget) for budget in BUDGETS])
         ax.minorticks_off()
