@@ -1,17 +1,26 @@
 """CPU microseconds per evaluation that a method itself takes, on a trivial objective, beside pycma and scipy.
 
     python benchmarks/overhead.py [--dimension 10] [--evaluations 3000] [--repeats 5]
+    python benchmarks/overhead.py --kinds --out benchmarks/recorded/overhead.jsonl
 
 Batch mode: the objective is one numpy expression per batch. All methods are interleaved in one process, compilation is
 done before the clock starts, and the median of the repeats is shown with the ratio to pycma. The last lines are 100
 runs at once: our CMA-ES under `vmap` in one compiled scan, against the same 100 runs of pycma one after the other
 (measured on a tenth of them).
+
+With `--kinds`: the default method beside pycma with 20, 50 and 200 evaluations per dimension on functions of several
+kinds, called point by point; their own cost, a few microseconds, is in both numbers. The ratio is that of one run. Set
+OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1.
 """
 
 import argparse
 import functools
+import json
 import time
 import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import cma
 import jax
@@ -67,6 +76,93 @@ def scipy_de(dimension: int, evaluations: int, seed: int) -> int:
     return used
 
 
+SHIFT = np.random.default_rng(1).uniform(-3, 3, 100)
+TURN = np.random.default_rng(3).standard_normal((100, 100))
+
+
+def turned(x: np.ndarray) -> np.ndarray:
+    """A point around the minimum, on axes that are not those of the box."""
+    axes = _axes(len(x))
+    return axes @ (x - SHIFT[: len(x)])
+
+
+@functools.cache
+def _axes(dimension: int) -> np.ndarray:
+    return np.linalg.qr(TURN[:dimension, :dimension])[0]
+
+
+def bowl(x: np.ndarray) -> float:
+    return float(((x - SHIFT[: len(x)]) ** 2).sum())
+
+
+def rosenbrock(x: np.ndarray) -> float:
+    return float((100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum())
+
+
+def rastrigin(x: np.ndarray) -> float:
+    y = x - SHIFT[: len(x)]
+    return float((y**2 - 10 * np.cos(2 * np.pi * y) + 10).sum())
+
+
+def ellipsoid(x: np.ndarray) -> float:
+    return float((10.0 ** np.linspace(0, 6, len(x)) * turned(x) ** 2).sum())
+
+
+def plateau(x: np.ndarray) -> float:
+    return float(np.floor(10 * np.abs(turned(x))).sum())
+
+
+KINDS = {"sphere": bowl, "Rosenbrock": rosenbrock, "Rastrigin": rastrigin, "ellipsoid": ellipsoid, "plateau": plateau}
+BUDGETS = (20, 50, 200)
+"""Evaluations per dimension."""
+
+
+def default_on(function: Callable[[np.ndarray], float], dimension: int, evaluations: int, seed: int) -> int:
+    return l2e.minimize(function, bounds=[(-5, 5)] * dimension, budget=evaluations, rng=seed).nfev
+
+
+def pycma_on(function: Callable[[np.ndarray], float], dimension: int, evaluations: int, seed: int) -> int:
+    options = {"bounds": [-5, 5], "verbose": -9, "seed": seed + 1, "maxfevals": evaluations}
+    strategy = cma.CMAEvolutionStrategy([0.0] * dimension, 2.0, options)
+    while not strategy.stop():
+        points = strategy.ask()
+        strategy.tell(points, [function(point) for point in points])
+    return int(strategy.countevals)
+
+
+def measure_kinds(path: Path, dimension: int, repeats: int) -> None:
+    """Append one line for each kind and budget, and print them."""
+    for name, function in KINDS.items():
+        default_on(function, dimension, 20 * dimension, 0)
+        pycma_on(function, dimension, 20 * dimension, 0)
+        for budget in BUDGETS:
+            pairs = [
+                [
+                    cpu_per_evaluation(functools.partial(run, function, dimension, budget * dimension), seed)
+                    for run in (default_on, pycma_on)
+                ]
+                for seed in range(repeats)
+            ]
+            ours, theirs = np.median(pairs, axis=0)
+            ratio = float(np.median([one / other for one, other in pairs]))
+            row = {"kind": name, "dimension": dimension, "budget": budget, "us": round(float(ours), 1)}
+            row |= {"pycma us": round(float(theirs), 1), "ratio": round(ratio, 2), "repeats": repeats}
+            with open(path, "a") as file:
+                file.write(json.dumps(row) + "\n")
+    print(kinds_table([json.loads(line) for line in path.read_text().splitlines()]))
+
+
+def kinds_table(rows: list[dict[str, Any]]) -> str:
+    """Microseconds, and in brackets how many times those of pycma, of the latest lines."""
+    latest = {(row["kind"], row["budget"]): row for row in rows}
+    lines = ["| | " + " | ".join(f"{b}·d" for b in BUDGETS) + " |", "|---" * (len(BUDGETS) + 1) + "|"]
+    for name in KINDS:
+        cells = [latest[name, budget] for budget in BUDGETS]
+        lines.append(f"| {name} | " + " | ".join(f"{row['us']:.0f} ({row['ratio']:.1f})" for row in cells) + " |")
+    means = [np.mean([latest[name, budget]["us"] for name in KINDS]) for budget in BUDGETS]
+    return "\n".join([*lines, "| mean | " + " | ".join(f"{mean:.0f}" for mean in means) + " |"])
+
+
 def cpu_per_evaluation(run, seed: int) -> float:
     began = time.process_time()
     used = run(seed)
@@ -99,8 +195,15 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=10)
     parser.add_argument("--evaluations", type=int, default=3000)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--kinds", action="store_true", help="the default method on functions of several kinds")
+    parser.add_argument("--out", type=Path, help="with --kinds: where its lines are appended")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.kinds:
+        if arguments.out is None:
+            parser.error("--kinds needs --out")
+        measure_kinds(arguments.out, arguments.dimension, arguments.repeats)
+        return
     DIMENSION, evaluations = arguments.dimension, arguments.evaluations
     runs = {
         "pycma": functools.partial(pycma, DIMENSION, evaluations),

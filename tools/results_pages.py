@@ -30,7 +30,7 @@ SHOWN = {
 }
 """The methods of the README's table and of the headline figure, and what they are called there."""
 TELLING = ((5, 50), (10, 50), (10, 200), (20, 200), (2, 1000), (10, 1000))
-"""The rows of the README's table: dimension and evaluations per dimension. In one of them the default is behind."""
+"""The rows of the README's table: dimension and evaluations per dimension."""
 FIGURE = ("main-50x", "main-200x", "main-1000x", "main-2000x")
 MARKS = ("<!-- table:flagship -->\n", "<!-- /table:flagship -->")
 HEADER = "<!-- Written by tools/results_pages.py from the records in results/; edit the tool, not this page. -->\n"

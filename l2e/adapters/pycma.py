@@ -41,6 +41,11 @@ class PyCMA(AbstractAdapter):
     def __post_init__(self) -> None:
         _check(self)
 
+    @staticmethod
+    def default_population(dimension: int) -> int:
+        """4 + floor(3 ln d)."""
+        return 4 + int(3 * math.log(dimension))
+
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
         def prepare(meter: UnitMeter) -> Generation:
             def generation(strategy: Any) -> None:
@@ -130,7 +135,7 @@ def _run_once(strategy: Any, meter: UnitMeter, plan: _Plan, generation: Generati
 
 def _plans(method: PyCMA | LQCMA, meter: UnitMeter, rng: np.random.Generator) -> Iterator[_Plan]:
     """The first run, then its restarts. A run's evaluations are known when the next plan is asked for."""
-    smallest = method.population_size or 4 + int(3 * math.log(meter.dimension))
+    smallest = method.population_size or PyCMA.default_population(meter.dimension)
     yield _Plan(smallest, method.sigma)
     if method.restarts == "none":
         return

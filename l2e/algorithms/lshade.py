@@ -25,6 +25,7 @@ from l2e.algorithms.population import (
     shrunk,
 )
 from l2e.core.box import Box
+from l2e.core.fingerprint import LATER
 from l2e.core.traced.algorithm import AbstractAlgorithm
 from l2e.core.traced.types import Count, Key, Point, Points, Scalar, Values
 
@@ -85,6 +86,7 @@ class LSHADE(AbstractAlgorithm[LSHADEState]):
     - `memory_size`: entries of the success history, H.
     - `archive_rate`: size of the archive in populations.
     - `pbest_fraction`: the part of the population that counts as best, p.
+    - `multiple`: sizes are rounded up to multiples of it: how many workers there are.
     """
 
     population_size: int = eqx.field(static=True)
@@ -93,11 +95,13 @@ class LSHADE(AbstractAlgorithm[LSHADEState]):
     memory_size: int = eqx.field(static=True, default=6)
     archive_rate: float = eqx.field(static=True, default=2.6)
     pbest_fraction: Any = eqx.field(converter=leaf, default=0.11)
+    multiple: int = eqx.field(static=True, default=1, metadata=LATER)
 
     def __check_init__(self) -> None:
         check_size("min_population_size", self.min_population_size, 4, "a target, two others and some choice")
         check_size("population_size", self.population_size, self.min_population_size, "min_population_size")
         check_size("memory_size", self.memory_size, 1, "parameters are drawn from it")
+        check_size("multiple", self.multiple, 1, "a size")
         check_range("budget", self.budget, 1, 2**31 - 1)
         check_range("archive_rate", self.archive_rate, 0, 100)
         check_range("pbest_fraction", self.pbest_fraction, 0, 1)
@@ -144,7 +148,9 @@ class LSHADE(AbstractAlgorithm[LSHADEState]):
 
         used = state.used + state.size
         progress = used / jnp.asarray(self.budget, values.dtype)
-        size = jnp.minimum(state.size, shrunk(self.population_size, self.min_population_size, progress))  # Eq. (10)
+        size = jnp.minimum(
+            state.size, shrunk(self.population_size, self.min_population_size, progress, self.multiple)
+        )  # Eq. (10)
         kept = jnp.where(accepted, values, state.values)
         order = jnp.argsort(kept)  # stable: dead rows stay behind failed ones
         population = jnp.where(accepted[:, None], state.trials, state.population)[order]

@@ -80,9 +80,14 @@ def failed_last(values: Values, like: Values) -> Values:
     return jnp.where(jnp.isfinite(values), values, jnp.inf)
 
 
-def shrunk(largest: int, smallest: int, progress: Scalar) -> Count:
-    """The size of a population that falls linearly from its largest to its smallest, and stays from progress 1 on."""
+def shrunk(largest: int, smallest: int, progress: Scalar, multiple: int = 1) -> Count:
+    """The size of a population that falls linearly from its largest to its smallest, and stays from progress 1 on.
+
+    **Arguments:** `multiple`: sizes are rounded up to multiples of it, so that workers are busy.
+    """
     size = jnp.round(largest + (smallest - largest) * progress)
+    if multiple > 1:
+        size = jnp.ceil(jnp.maximum(size, smallest) / multiple) * multiple
     return jnp.clip(size, smallest, largest).astype(jnp.int32)
 
 

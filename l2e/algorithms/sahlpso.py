@@ -24,6 +24,7 @@ from l2e.algorithms.population import (
     uniform,
 )
 from l2e.core.box import Box
+from l2e.core.fingerprint import LATER
 from l2e.core.traced.algorithm import AbstractAlgorithm
 from l2e.core.traced.types import Count, Key, Point, Points, Scalar, Values
 
@@ -97,6 +98,7 @@ class SAHLPSO(AbstractAlgorithm[SAHLPSOState]):
     - `acceleration`: the pull c towards the exemplar.
     - `velocity_limit`: largest speed in a coordinate, as a share of the box; starting velocities are uniform within.
     - `explorer_fraction`: the share of explorers.
+    - `multiple`: sizes are rounded up to multiples of it: how many workers there are.
     """
 
     budget: Any = eqx.field(converter=leaf)
@@ -105,10 +107,12 @@ class SAHLPSO(AbstractAlgorithm[SAHLPSOState]):
     acceleration: Any = eqx.field(converter=leaf, default=1.49445)
     velocity_limit: Any = eqx.field(converter=leaf, default=0.1)
     explorer_fraction: Any = eqx.field(converter=leaf, default=0.2)
+    multiple: int = eqx.field(static=True, default=1, metadata=LATER)
 
     def __check_init__(self) -> None:
         check_size("min_population_size", self.min_population_size, 2, "a particle and another to learn from")
         check_size("population_size", self.population_size, self.min_population_size, "min_population_size")
+        check_size("multiple", self.multiple, 1, "a size")
         check_range("budget", self.budget, 1, 2**31 - 1)
         check_range("acceleration", self.acceleration, 0, 4)
         check_range("velocity_limit", self.velocity_limit, 0, 1)
@@ -153,7 +157,7 @@ class SAHLPSO(AbstractAlgorithm[SAHLPSOState]):
 
         used = state.used + state.size
         progress = used / jnp.asarray(self.budget, values.dtype)
-        size = jnp.minimum(state.size, shrunk(self.population_size, self.min_population_size, progress))
+        size = jnp.minimum(state.size, shrunk(self.population_size, self.min_population_size, progress, self.multiple))
         order = jnp.argsort(jnp.where(alive, swarm.best_values, jnp.inf))  # stable: the dead stay behind the failed
         order = jnp.where(size < state.size, order, jnp.arange(self.population_size))
         swarm = jax.tree.map(lambda rows: rows[order], swarm)

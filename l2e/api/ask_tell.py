@@ -11,10 +11,10 @@ import numpy as np
 
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
-from l2e.api.constrain import constrainer
+from l2e.api.constrain import constrainer, known_to
 from l2e.api.handed import Handed, Told
 from l2e.api.result import collect, recommend
-from l2e.api.setup import check_inside, known_points, prepare, seconds, target_value, whole_number
+from l2e.api.setup import check_inside, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.answers import as_numbers
 from l2e.core.caller import after_interruption
@@ -66,7 +66,8 @@ class Optimizer:
     opt.result().x
     ```
 
-    **Arguments:** as in `minimize`; in an `l2e.Space` points are dictionaries of parameters. `workers` is how many
+    **Arguments:** as in `minimize`; in an `l2e.Space` points are dictionaries of parameters. Without a `budget` the
+    loop ends when you end it, after 10,000 evaluations, or 1000 per dimension, at the latest. `workers` is how many
     points you evaluate at once: with more than one, `ask` may be called while points are out, and values may be told in
     part. With constraints that come out of the evaluation, `constraints=l2e.Returned(m)`, they are told with the
     values: `tell(points, values, constraints)`. Methods that run a loop of their own (`l2e methods` says which) cannot
@@ -81,7 +82,7 @@ class Optimizer:
         constraints: Any = None,
         noisy: bool | str | None = None,
         method: "str | AbstractAlgorithm[Any] | AbstractProgram" = DEFAULT_METHOD,
-        budget: int = 10_000,
+        budget: int | None = None,
         x0: Any = None,
         rng: Any = None,
         known: Any = None,
@@ -96,7 +97,7 @@ class Optimizer:
             bounds, x0 = self._view.box, self._view.start(x0)
         self._limits = constrainer(constraints, self._view, bounds)
         bounds = bounds if self._limits is None else self._limits.box
-        data = known_points(known, None if self._view is None else self._view.points)
+        data = known_to(self._limits, known, self._view)
         setup = prepare(bounds, method, budget, x0, rng, population_size, data, self._workers)
         self._origin = self._setup = setup.for_noise(noisy)
         self._target = target_value(target)
@@ -294,16 +295,18 @@ class Optimizer:
         if bool(settings.get("constraints")) != (constraints is not None):
             there = "with constraints" if settings.get("constraints") else "without constraints"
             raise CheckpointError(f"{path} holds a search {there}: load(path, constraints=...) as it was begun")
-        limits = constrainer(constraints, view, options["bounds"])
+        limits, first = constrainer(constraints, view, options["bounds"]), settings.get("known_points")
         if limits is not None and limits.table is not None:
             rows = settings.get("returned") or []
             limits.table.take(np.asarray([point for point, _ in rows]), [row for _, row in rows])
+            if first is not None:
+                first = (*first, limits.table.values(np.asarray(first[0])))
         try:
             fresh = cls(
                 method=method or settings["method"],
                 budget=saved.told_budget(path),
                 rng=saved.key_of(settings.get("key"), path),
-                known=settings.get("known_points"),
+                known=first,
                 constraints=limits,
                 **options,
             )

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from l2e.api.setup import known_points
 from l2e.api.views import VectorView, View
+from l2e.core.answers import Paired
 from l2e.core.box import Box, box
 from l2e.core.constraints import ConstrainedBox, Constraints, Nearest
 from l2e.core.errors import unknown
 from l2e.core.parameters import Fixed
+from l2e.core.search import Known
 from l2e.portfolio.constrained.distance import project
 
 if TYPE_CHECKING:
@@ -42,22 +45,9 @@ class Table:
         self._count = count
         self._rows: dict[bytes, np.ndarray] = {}
 
-    def function(self, fun: Callable[[Any], Any], vectorized: bool) -> Callable[[Any], Any]:
-        """The objective without its constraints, which are kept."""
-
-        def value(points: np.ndarray) -> Any:
-            try:
-                f, c = fun(points)
-            except (TypeError, ValueError) as error:
-                raise TypeError("with Returned constraints the function returns a pair (f, c)") from error
-            rows = np.asarray(c, dtype=np.float64).reshape(len(points) if vectorized else 1, -1)
-            if rows.shape[1] != self._count:
-                raise ValueError(f"{self._count} constraints were announced and {rows.shape[1]} returned")
-            for point, row in zip(np.atleast_2d(points), rows, strict=True):
-                self._rows[point.tobytes()] = row
-            return f
-
-        return value
+    def function(self, fun: Callable[[Any], Any]) -> Paired:
+        """The objective as one whose constraints are told apart from its values, wherever it is called."""
+        return Paired(fun, self._count)
 
     def take(self, points: np.ndarray, rows: Any) -> None:
         """Keep the constraints of points, one row each; None or NaN where there is no value."""
@@ -75,6 +65,19 @@ class Table:
         """Of points that were evaluated; infinite for others."""
         missing = np.full(self._count, np.inf)
         return np.asarray([self._rows.get(point.tobytes(), missing) for point in points]).reshape(-1, self._count)
+
+
+def known_to(limits: "Constrainer | None", given: Any, view: View | None) -> Known | None:
+    """Evaluations that a user has already: `(X, y)`, or `(X, y, C)` where constraints come with the values."""
+    translate = None if view is None else view.points
+    if limits is None or limits.table is None or given is None:
+        return known_points(given, translate)
+    if len(given) != 3:
+        raise ValueError("with Returned constraints known is (X, y, C): points, values, and a row of constraints each")
+    points, values, rows = given
+    known = known_points((points, values), translate)
+    limits.table.take(np.asarray(points, dtype=np.float64) if translate is None else translate(points), rows)
+    return known
 
 
 def constrainer(given: Any, view: View | None, bounds: Any) -> "Constrainer | None":
@@ -120,6 +123,10 @@ class Constrainer:
         result.feasible = result.x is not None
         result.violation = 0.0 if result.feasible else self.nearest.violation
         result.multipliers = multipliers if result.feasible else None
+        if self.table is not None and "evaluations" in result:
+            seen = self.table.values(result.evaluations.x)
+            result.evaluations.constraints = np.where(np.isposinf(seen), np.nan, seen)
+            result.evaluations.allowed = (self.constraints.missed(seen) == 0).all(axis=1)
         if not result.feasible and self.nearest.x is not None:
             result.x, result.fun = self.nearest.x.copy(), self.nearest.f
             result.success, result.status = False, INFEASIBLE

@@ -40,7 +40,7 @@ def maximize(
                 _Negative(fun, isinstance(options.get("constraints"), Returned)),
                 x0,
                 target=None if target is None else -target,
-                known=None if known is None else (known[0], [None if y is None else -y for y in known[1]]),
+                known=None if known is None else (known[0], [None if y is None else -y for y in known[1]], *known[2:]),
                 callback=None if callback is None else (lambda seen: callback(_turned(seen))),
                 **options,
             )

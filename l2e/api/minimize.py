@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from l2e.api import saved
 from l2e.api.catalog import DEFAULT_METHOD
-from l2e.api.constrain import constrainer
+from l2e.api.constrain import constrainer, known_to
 from l2e.api.progress import Progress
 from l2e.api.result import InterruptedSearch, collect, recommend
-from l2e.api.setup import ending_of, known_points, prepare, seconds, target_value, whole_number
+from l2e.api.setup import ending_of, prepare, seconds, target_value, whole_number
 from l2e.api.views import view_of
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.answers import description
@@ -22,7 +22,8 @@ from l2e.core.failing import on_error_policy
 from l2e.core.problem import AbstractProblem, HostFunction
 from l2e.core.space import Space
 from l2e.core.stops import ObjectiveError, StopSearch
-from l2e.core.workers.choose import crew_size, make_crew
+from l2e.core.workers.choose import crew_size
+from l2e.core.workers.killable import crew_of
 
 if TYPE_CHECKING:
     from scipy.optimize import OptimizeResult
@@ -86,20 +87,22 @@ def minimize(
       mean): `x` is that point, `fun` the median, `fun_error` its standard error, `fun_evaluations` of how many values.
       None: where values look noisy, a point is evaluated twice more; if its values differ, `result.noise` and the
       message say so, and the search goes on as with True. False: neither.
-    - `budget`: the number of evaluations; never exceeded. Without one the search plans with 10,000, or 1000 per
-      dimension if that is more, and ends earlier when it has settled (see `patience`).
+    - `budget`: the number of evaluations; never exceeded. Without one the default method plans for few evaluations
+      first and then for more, and the search ends when it has settled (see `patience`), after 10,000 evaluations, or
+      1000 per dimension if that is more, at the latest.
     - `method`: a name (`l2e methods` lists them), or an algorithm object.
     - `rng`: an int, a numpy Generator or a JAX key; the same one gives the same result. None: a fresh one.
     - `known`: evaluations made elsewhere, a pair `(X, y)` of points and their values. They cost nothing: the search
       begins at the best of them unless `x0` is given, the default method's models learn from all of them, and the
-      result is the best of them where nothing better was found.
+      result is the best of them where nothing better was found. With `Returned` constraints a triple `(X, y, C)`.
     - `args`: further arguments for `fun`.
     - `vectorized`: `fun` takes a batch (n, d) and returns (n,).
     - `target`: stop at the first value at or below it.
     - `max_seconds`: stop that much wall time after the first evaluation began, also when one hangs. Compilation before
       it does not count.
-    - `timeout`: seconds one call of `fun` may take before it counts as failed. With `workers` its process is ended;
-      without, it is called in a thread, which cannot be ended.
+    - `timeout`: seconds one call of `fun` may take before it counts as failed and its process is ended. Without
+      `workers`, `fun` is called in one process of its own, as with `workers=1`; where that is not possible a warning
+      says why, and it is called in a thread, which cannot be ended.
     - `population_size`: instead of the method's own choice.
     - `on_error`: what to do when `fun` raises, times out or returns NaN or an infinity: "penalize" (it ranks last and
       is listed in `result.failures`), "raise", or "retry(3)" (it is first tried again, and counted once).
@@ -175,32 +178,37 @@ def minimize(
         if model is not None:
             raise ValueError("a model of a family does not go with constraints")
         if limits.table is not None:
-            if checkpoint is not None or workers is not None:
-                raise ValueError("constraints that are returned go with neither a checkpoint nor workers")
-            fun, args = limits.table.function(WithArguments(fun, args) if args else fun, vectorized), ()
+            fun, args = limits.table.function(WithArguments(fun, args) if args else fun), ()
         bounds = limits.box
-    data = known_points(known, None if view is None else view.points)
+    data = known_to(limits, known, view)
     setup = prepare(bounds, method, told, x0, rng, population_size, data, size)
     setup = setup.for_noise(noisy)
     function = WithArguments(fun, args) if args else fun
-    evaluate = Evaluator(
-        function,
-        setup.space,
-        setup.budget if budget is None else whole_number("budget", budget),
-        vectorized=vectorized,
-        target=target_value(target),
-        max_seconds=seconds("max_seconds", max_seconds),
-        timeout=seconds("timeout", timeout),
-        on_error=on_error,
-        callback=callback,
-        crew=None if workers is None else make_crew(workers, function, seconds("timeout", timeout)),
-        ending=ending_of(setup.space.dimension, budget, tol, patience),
-        observer=(shown := Progress(progress)),
-        admits=None if limits is None else limits.nearest.admits,
-    )
-    if data is not None:
-        evaluate.know(*data)
-    running = saved.Running(setup, evaluate, checkpoint, arrival=order == "arrival")
+    alone = "a vectorized function" if vectorized else None
+    with contextlib.ExitStack() as if_this_fails:
+        crew = crew_of(function, workers, seconds("timeout", timeout), alone)
+        if crew is not None:
+            if_this_fails.callback(crew.close)
+        evaluate = Evaluator(
+            function,
+            setup.space,
+            setup.budget if budget is None else whole_number("budget", budget),
+            vectorized=vectorized,
+            target=target_value(target),
+            max_seconds=seconds("max_seconds", max_seconds),
+            timeout=seconds("timeout", timeout),
+            on_error=on_error,
+            callback=callback,
+            crew=crew,
+            ending=ending_of(setup.space.dimension, budget, tol, patience),
+            observer=(shown := Progress(progress)),
+            admits=None if limits is None else limits.nearest.admits,
+            keep=None if limits is None or limits.table is None else limits.table.take,
+        )
+        if data is not None:
+            evaluate.know(*data)
+        running = saved.Running(setup, evaluate, checkpoint, arrival=order == "arrival")
+        if_this_fails.pop_all()
 
     def found(reason: str, message: str) -> "OptimizeResult":
         result = collect(evaluate.meter, setup.method, reason, message, running.search)

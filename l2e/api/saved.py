@@ -29,13 +29,16 @@ def header_of(setup: Setup, **options: Any) -> dict[str, Any]:
         "dimension": setup.space.dimension,
         "settings": setup.settings | options,
         "budget": setup.budget,
+        **({"open": True} if setup.open_ended else {}),
         "environment": environment(),
     }
 
 
-def told_budget(path: str | os.PathLike[str]) -> int:
-    """The budget that the search in a file was begun with."""
-    return _field(path, read_journal(path), "budget", int)
+def told_budget(path: str | os.PathLike[str]) -> int | None:
+    """The budget that the search in a file was begun with; None if it was begun without one."""
+    recorded = read_journal(path)
+    budget = _field(path, recorded, "budget", int)
+    return None if recorded.header.get("open") is True else budget
 
 
 def saved_key(path: str | os.PathLike[str]) -> np.ndarray:

@@ -46,6 +46,8 @@ class Setup:
     """How many points are evaluated at once."""
     noisy: "bool | Statistic | None" = None
     """What is known of noise; None if nothing is."""
+    open_ended: bool = False
+    """No budget was given: `budget` is where the search ends at the latest."""
 
     def search(self) -> AbstractSearch | None:
         """What runs the method batch by batch, or None if it runs a loop of its own."""
@@ -93,6 +95,7 @@ class Setup:
         method = self.searcher
         if isinstance(self.method, str) and catalog.is_name(self.method):
             method = _built(self.method, self.space.dimension, budget, self.population_size, self.workers)
+            method = _without_budget(method) if self.open_ended else method
             method = _for_noise(method, self.space, self.noisy)
         return dataclasses.replace(self, searcher=method, start=start, budget=budget, key=fold_in(self.key, used))
 
@@ -111,6 +114,7 @@ class Setup:
             **({"workers": self.workers} if self.workers > 1 else {}),
             **({} if self.noisy is None else {"noisy": self.noisy}),
             **({} if mixed is None else {"kinds": mixed}),
+            **_returned(self.space),
             **({} if self.known is None else {"known": _digest(self.known)}),
         }
 
@@ -135,6 +139,7 @@ def prepare(
     evaluations = default_budget(space.dimension) if budget is None else whole_number("budget", budget)
     size = None if population_size is None else whole_number("population_size", population_size)
     name, searcher = _searcher(method, space.dimension, evaluations, size, workers)
+    searcher = _without_budget(searcher) if budget is None else searcher
     start = _start(x0, space)
     if known is not None:
         check_inside("known point", known.points, space)
@@ -145,7 +150,9 @@ def prepare(
             raise ValueError(f"several x0 are for the default method; {name!r} begins at one")
         if start is None and known is not None:
             start = known.points[int(np.argmin(known.values))]
-    return Setup(space, name, searcher, evaluations, as_key(rng), start, size, known, workers)
+    return Setup(
+        space, name, searcher, evaluations, as_key(rng), start, size, known, workers, open_ended=budget is None
+    )
 
 
 def known_points(given: Any, translate: Callable[[Any], np.ndarray] | None = None) -> Known | None:
@@ -167,12 +174,20 @@ def known_points(given: Any, translate: Callable[[Any], np.ndarray] | None = Non
     return Known(points[finite], values[finite]) if finite.any() else None
 
 
+def _returned(space: Box) -> dict[str, Any]:
+    """How many constraints come with the values of a search, as inequalities and equations."""
+    if not isinstance(space, ConstrainedBox) or space.constraints.cheap:
+        return {}
+    equations = int(space.constraints.equal.sum())
+    return {"returns": [len(space.constraints.equal) - equations, equations]}
+
+
 def _digest(known: Known) -> str:
     return hashlib.sha256(known.points.tobytes() + known.values.tobytes()).hexdigest()
 
 
 def default_budget(dimension: int) -> int:
-    """What a search plans with that was given no budget."""
+    """What a search that was given no budget has at most; methods other than the default one plan with it."""
     return max(PLANNED, PLANNED_PER_DIMENSION * dimension)
 
 
@@ -200,11 +215,24 @@ def _built(name: str, dimension: int, budget: int, size: int | None, workers: in
     """A method by its name; with several workers its own population size becomes a multiple of their number."""
     method = catalog.method(name)
     searcher = method.build(dimension, budget, size)
-    own = getattr(searcher, "population_size", None)
+    own = getattr(searcher, "population_size", None) or getattr(searcher, "default_population", _unknown)(dimension)
     if workers > 1 and size is None and isinstance(own, int) and own % workers:
         with contextlib.suppress(ValueError):  # a method whose size is fixed keeps it
             searcher = method.build(dimension, budget, -(-own // workers) * workers)
+    if workers > 1 and dataclasses.is_dataclass(searcher) and hasattr(searcher, "multiple"):
+        searcher = dataclasses.replace(searcher, multiple=workers)  # its population shrinks
     return _told_workers(searcher, workers)
+
+
+def _without_budget(searcher: Searcher) -> Searcher:
+    """The default method plans otherwise if nobody says how much it has."""
+    from l2e.portfolio.method import Portfolio
+
+    return dataclasses.replace(searcher, open_ended=True) if isinstance(searcher, Portfolio) else searcher
+
+
+def _unknown(_: int) -> None:
+    """The population of a method that has none."""
 
 
 def _for_noise(searcher: Searcher, space: Box, noisy: "bool | Statistic | None") -> Searcher:
@@ -267,7 +295,7 @@ def target_value(given: Any, what: str = "target") -> float | None:
 
 
 PLANNED, PLANNED_PER_DIMENSION = 10_000, 1000
-"""Evaluations that a search without a budget plans with: the larger of the two."""
+"""Evaluations that a search without a budget makes at most: the larger of the two."""
 
 STATISTICS = ("median", "mean")
 """By which of them points with uncertain values can be compared."""

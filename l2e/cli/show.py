@@ -15,7 +15,7 @@ from l2e.cli.console import plain_console
 from l2e.core.environment import differences
 from l2e.core.journal_frames import Recorded
 from l2e.core.journal_reader import read_journal
-from l2e.report.run_record import best_so_far, evaluations_of
+from l2e.report.run_record import best_of, best_so_far, evaluations_of
 from l2e.report.text_chart import chart
 
 SHOWN_REASONS = 3
@@ -164,7 +164,7 @@ def show(paths: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="F
         console.print(_journal_table(path, one))
         evaluations = evaluations_of(one)
         console.print()
-        console.print(chart(best_so_far(evaluations.f, evaluations.status), min(console.width, 100)))
+        console.print(chart(best_so_far(evaluations), min(console.width, 100)))
         console.print()
     for path, one in zip(paths[1:], recorded[1:], strict=True):
         console.print(_comparison(paths[0], recorded[0], path, one), soft_wrap=True)
@@ -173,13 +173,14 @@ def show(paths: Annotated[Positional[tuple[Path, ...]], tyro.conf.arg(metavar="F
 
 def _journal_table(path: Path, recorded: Recorded) -> Table:
     settings, evaluations = saved.settings_of(path, recorded), recorded.evaluations
-    good = [one for one in evaluations if one.reason is None]
-    best = min(good, key=lambda one: one.value, default=None)
+    best, note = best_of(recorded)
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("saved search", os.fspath(path))
     table.add_row("method", f"{settings.get('method')}, {recorded.header['dimension']} dimensions")
-    table.add_row("evaluations", f"{len(evaluations)}; begun with a budget of {recorded.header.get('budget')}")
-    table.add_row("best value", "-" if best is None else f"{best.value:.10g}")
+    open_ended = recorded.header.get("open") is True
+    begun = "begun without a budget" if open_ended else f"begun with a budget of {recorded.header.get('budget')}"
+    table.add_row("evaluations", f"{len(evaluations)}; {begun}")
+    table.add_row("best value", ("-" if best is None else f"{best.value:.10g}") + note)
     table.add_row("at x", "-" if best is None else np.array2string(best.x, precision=6, threshold=12))
     failed = [one for one in evaluations if one.reason is not None]
     for reason, count in Counter(one.reason for one in failed).most_common(SHOWN_REASONS):

@@ -15,7 +15,7 @@ from l2e.core.journal import is_open
 from l2e.core.journal_frames import Recorded
 from l2e.core.journal_reader import read_journal
 from l2e.report.run_page import run_page
-from l2e.report.run_record import best_so_far, evaluations_of
+from l2e.report.run_record import best_of, best_so_far, evaluations_of
 from l2e.report.text_chart import chart
 
 
@@ -67,7 +67,7 @@ class _Seen:
         evaluations, facts = evaluations_of(recorded), self._facts(recorded)
         if page is not None:
             write_whole(page, run_page(str(self._path), facts, evaluations, every if self.running else None).encode())
-        best = best_so_far(evaluations.f, evaluations.status)
+        best = best_so_far(evaluations)
         widest = max(len(name) for name in facts)
         lines = [f"{name:<{widest}}  {value}" for name, value in facts.items()]
         return "\n".join([str(self._path), *lines, "", chart(best, min(console.width - 2, 100))])
@@ -76,19 +76,18 @@ class _Seen:
         known, segment = recorded.evaluations, recorded.segments[-1]
         now, count = time.monotonic(), len(known)
         self._first = self._first or (now, count)
-        good = [one for one in known if one.reason is None]
-        best = min(good, key=lambda one: one.value, default=None)
+        best, note = best_of(recorded)
         rate = (count - self._first[1]) / max(now - self._first[0], 1e-9)
         budget = recorded.header.get("budget", 0)
         part = known[-1].part if known else ""
         seconds = [one.seconds for one in known if one.seconds == one.seconds]
         facts = {
             "state": "running" if self.running else "not running",
-            "evaluations": f"{count}; planned with {budget}",
+            "evaluations": f"{count}; {'at most' if recorded.header.get('open') is True else 'planned with'} {budget}",
             "under way": str(len(segment.asked) - len(segment.finished)),
-            "best value": "-" if best is None else f"{best.value:.10g}",
+            "best value": ("-" if best is None else f"{best.value:.10g}") + note,
             "at x": "-" if best is None else "[" + ", ".join(f"{v:.6g}" for v in best.x) + "]",
-            "failed": str(count - len(good)),
+            "failed": str(sum(one.reason is not None for one in known)),
             "searching": part or "-",
         }
         if seconds:

@@ -1,11 +1,62 @@
 """What an objective answered, as numbers."""
 
+import dataclasses
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from l2e.core.stops import ObjectiveError
+
+
+class Pair(NamedTuple):
+    """What a function answered that returns further numbers with each value: the answer, and how many there are."""
+
+    answer: Any
+    further: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Paired:
+    """A function of points that returns `(f, c)`, so many further numbers with each value; it can be sent to another
+    process.
+    """
+
+    function: Callable[[Any], Any]
+    count: int
+
+    def __call__(self, points: Any) -> Pair:
+        return Pair(self.function(points), self.count)
+
+
+def values_and_rows(answer: Any, n: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """The answer for n points as n floats, and the further numbers of each, shape (n, count), if it is a `Pair`.
+
+    **Raises:** `ObjectiveError` that says what was answered instead.
+    """
+    if not isinstance(answer, Pair):
+        return as_numbers(answer, n), None
+    pair, count = answer
+    try:
+        f, c = pair
+    except (TypeError, ValueError) as error:
+        raise ObjectiveError(
+            f"the objective must return a pair (f, c), its value and {count} constraints, it returned "
+            f"{description(pair)}"
+        ) from error
+    values = as_numbers(f, n)
+    try:
+        rows = _as_array(c)
+    except Exception as error:
+        raise ObjectiveError(
+            f"the objective must return {count} constraints as real numbers, it returned {description(c)}"
+        ) from error
+    if rows.size != n * count or (n > 1 and rows.shape[0] != n):
+        raise ObjectiveError(
+            f"the objective must return {count} constraints for each point, it returned an array of shape {rows.shape}"
+        )
+    return values, rows.reshape(n, count)
 
 
 def as_numbers(answer: Any, n: int) -> np.ndarray:
@@ -16,16 +67,21 @@ def as_numbers(answer: Any, n: int) -> np.ndarray:
 
     **Raises:** `ObjectiveError` that says what was answered instead.
     """
-    wanted = "one real number" if n == 1 else f"{n} real numbers"
+    if n == 1 and isinstance(answer, float):  # the common case, and the fast one; numpy's float64 is a float
+        return np.array([answer], dtype=np.float64)
     try:
         array = _as_array(answer)
     except Exception as error:
         raise ObjectiveError(
-            f"the objective must return {wanted}, it returned {description(answer)} ({description(error)})"
+            f"the objective must return {_wanted(n)}, it returned {description(answer)} ({description(error)})"
         ) from error
     if array.size != n or array.ndim > 2:
-        raise ObjectiveError(f"the objective must return {wanted}, it returned an array of shape {array.shape}")
+        raise ObjectiveError(f"the objective must return {_wanted(n)}, it returned an array of shape {array.shape}")
     return array.ravel()
+
+
+def _wanted(n: int) -> str:
+    return "one real number" if n == 1 else f"{n} real numbers"
 
 
 def description(thing: Any, longest: int = 200) -> str:

@@ -105,7 +105,10 @@ def _inward(ends: np.ndarray, direction: int) -> np.ndarray:
 def _check(lower: np.ndarray, upper: np.ndarray) -> None:
     for i, (low, high) in enumerate(zip(lower, upper, strict=True)):
         if not (np.isfinite(low) and np.isfinite(high)):
-            raise ValueError(f"bounds[{i}] = ({low}, {high}): both ends must be finite numbers")
+            raise ValueError(
+                f"bounds[{i}] = ({low}, {high}): both ends must be finite numbers; a coordinate without bounds is "
+                "Unbounded(around, scale) in an l2e.Space"
+            )
         if not low < high:
             raise ValueError(f"bounds[{i}] = ({low}, {high}): the lower end must be below the upper end")
         if float(high) - float(low) == float("inf"):

@@ -3,11 +3,11 @@
 import contextlib
 import time
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from l2e.core.answers import as_numbers, description
+from l2e.core.answers import description, values_and_rows
 from l2e.core.apart import Apart
 from l2e.core.box import Box
 from l2e.core.caller import Caller
@@ -38,6 +38,15 @@ class OtherPoints(StopSearch):
     reason = "replay"
 
 
+class _Answered(NamedTuple):
+    """What a call of the function gave: values and what came with them, or why there are none, and where it failed."""
+
+    values: np.ndarray | None
+    rows: np.ndarray | None = None
+    reason: str | None = None
+    where: str = ""
+
+
 class Evaluator:
     """Calls one objective, and counts, limits and records its evaluations.
 
@@ -60,6 +69,7 @@ class Evaluator:
     - `ending`: says when the search has settled.
     - `observer`: called after each evaluation, with this object.
     - `admits`: whether a point may be the best one.
+    - `keep`: told of points and the further numbers that the function returned with their values, before these count.
     """
 
     part = ""
@@ -81,8 +91,9 @@ class Evaluator:
         ending: Ending | None = None,
         observer: "Callable[[Evaluator], None] | None" = None,
         admits: Admits | None = None,
+        keep: Callable[[np.ndarray, np.ndarray], None] | None = None,
     ):
-        self._admits = admits
+        self._admits, self._keep = admits, keep
         self._on_error = on_error_policy(on_error)
         self.meter = Meter(space, budget, self._on_error.penalize, admits)
         self.target = target
@@ -158,7 +169,8 @@ class Evaluator:
         self._check(batch)
         allowed = batch[: self.remaining]
         if len(allowed):
-            replayed = all(number in self._recorded for number in range(self._asked, self._asked + len(allowed)))
+            numbers = range(self._asked, self._asked + len(allowed))
+            replayed = bool(self._recorded) and all(number in self._recorded for number in numbers)
             self.meter.record.part(self.part)
             values = self._evaluate(allowed)
             self._asked += len(allowed)
@@ -282,7 +294,12 @@ class Evaluator:
         return self._count_known(evaluation)
 
     def _count_known(self, evaluation: Evaluation) -> float:
+        self._take_rows(evaluation.x[None], None if evaluation.rows is None else evaluation.rows[None])
         return self.meter.count(evaluation.x, evaluation.value, evaluation.reason, "", evaluation.seconds)
+
+    def _take_rows(self, points: np.ndarray, rows: np.ndarray | None) -> None:
+        if self._keep is not None and rows is not None:
+            self._keep(points, rows)
 
     def knows(self, number: int) -> bool:
         """Whether the journal has the value of the point of this number."""
@@ -297,12 +314,14 @@ class Evaluator:
     def note_end(self, outcome: Outcome) -> None:
         """Write down what a worker has found."""
         if self._journal is not None:
-            self._journal.end(outcome.value, why(outcome.value, outcome.reason), outcome.number, outcome.seconds)
+            reason = why(outcome.value, outcome.reason)
+            self._journal.end(outcome.value, reason, outcome.number, outcome.seconds, outcome.rows)
 
     def count_outcome(self, point: np.ndarray, outcome: Outcome) -> float:
         """Count what a worker has found; its value, `+inf` if it failed."""
         reason = self.forgiven(ObjectiveError(outcome.reason)) if outcome.wrong else outcome.reason
         self._look_for_errors(reason, outcome.where)
+        self._take_rows(point[None], None if outcome.rows is None else np.asarray(outcome.rows)[None])
         value = self.meter.count(point, outcome.value, reason, outcome.where, outcome.seconds)
         self._observe()
         return value
@@ -314,15 +333,20 @@ class Evaluator:
 
     def _evaluate_one(self, point: np.ndarray) -> float:
         self.check_time()
-        if self._deaths.get(point.tobytes(), 0) >= DEADLY:
+        if self._deaths and self._deaths.get(point.tobytes(), 0) >= DEADLY:
             return self._killer(point)
         began = time.perf_counter()
-        with self._journaled(point[None]):
-            answer, reason, where = self._try(point)
+        if self._journal is None:
+            values, rows, reason, where = self._try(point)
+        else:
+            with self._journaled(point[None]):
+                values, rows, reason, where = self._try(point)
         seconds = time.perf_counter() - began
-        value = np.nan if reason else float(answer[0])
-        self._note(np.asarray([value]), reason, seconds)
+        value = np.nan if values is None else float(values[0])
+        if self._journal is not None:
+            self._note(np.asarray([value]), rows, reason, seconds)
         self._look_for_errors(reason, where)
+        self._take_rows(point[None], rows)
         value = self.meter.count(point, value, reason, where, seconds)
         self._observe()
         return value
@@ -333,11 +357,12 @@ class Evaluator:
             return np.asarray([self._killer(point) for point in batch])
         began = time.perf_counter()
         with self._journaled(batch):
-            answer, reason, where = self._try(batch)
+            answer, rows, reason, where = self._try(batch)
         seconds = (time.perf_counter() - began) / len(batch)
-        values = np.full(len(batch), np.nan) if reason else answer
-        self._note(values, reason, seconds)
+        values = np.full(len(batch), np.nan) if answer is None else answer
+        self._note(values, rows, reason, seconds)
         self._look_for_errors(reason, where)
+        self._take_rows(batch, rows)
         values = self.meter.count_all(batch, values, reason, where, seconds)
         self._observe()
         return values
@@ -372,21 +397,22 @@ class Evaluator:
             self._journal.abandon()
             raise
 
-    def _note(self, values: np.ndarray, reason: str | None, seconds: float) -> None:
+    def _note(self, values: np.ndarray, rows: np.ndarray | None, reason: str | None, seconds: float) -> None:
         if self._journal is not None:
-            for value in values.tolist():
-                self._journal.end(value, why(value, reason), None, seconds)
+            for i, value in enumerate(values.tolist()):
+                further = None if rows is None else rows[i].tolist()
+                self._journal.end(value, why(value, reason), None, seconds, further)
 
-    def _try(self, argument: np.ndarray) -> tuple[Any, str | None, str]:
+    def _try(self, argument: np.ndarray) -> _Answered:
         """`_call`, again while it fails and the policy is to retry."""
         for _ in range(self._on_error.retries):
-            answer, reason, where = self._call(argument.copy())
-            if reason is None and np.isfinite(answer).all():
-                return answer, reason, where
+            answered = self._call(argument.copy())
+            if answered.values is not None and np.isfinite(answered.values).all():
+                return answered
         return self._call(argument.copy())
 
-    def _call(self, argument: np.ndarray) -> tuple[Any, str | None, str]:
-        """The function's answers as numbers and None, or nothing, the reason of its failure and where it happened."""
+    def _call(self, argument: np.ndarray) -> _Answered:
+        """The function's answers as numbers, or the reason of its failure and where it happened."""
         n = 1 if argument.ndim == 1 else len(argument)
         try:
             answer = self._caller(argument, self.deadline)
@@ -394,24 +420,25 @@ class Evaluator:
             if self.deadline is not None and time.monotonic() >= self.deadline:
                 self.meter.used += n  # begun, so counted; not the point's fault
                 self.check_time()
-            return None, f"timed out: {error}", ""
+            return _Answered(None, reason=f"timed out: {error}")
         except (Exception, SystemExit) as error:
             if not self._on_error.penalize:
                 raise ObjectiveError(
                     f"the objective raised {description(error)} at evaluation {self.used + 1}"
                 ) from error
-            return None, f"raised {description(error)}", last_line(error)
+            return _Answered(None, None, f"raised {description(error)}", last_line(error))
         try:
-            return as_numbers(answer, n), None, ""
+            return _Answered(*values_and_rows(answer, n))
         except ObjectiveError as error:
-            return None, self.forgiven(error), ""
+            return _Answered(None, reason=self.forgiven(error))
 
     def forgiven(self, error: ObjectiveError) -> str:
         """The reason why an evaluation failed whose answer is no number.
 
         A function that has given numbers before may fail at a point. One that has not is wrong itself: that is raised.
         """
-        if not (self._on_error.penalize and np.isfinite(self.best_f)):
+        gave_numbers = self.used > self.failed or np.isfinite(self.best_f)
+        if not (self._on_error.penalize and gave_numbers):
             raise error
         return str(error).removeprefix("the objective ")
 

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+LATER = {"later": True}
+"""Metadata of a field that methods did not have at first: it counts only where it is not the default, so that records
+of the method stay valid."""
+
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
@@ -27,6 +31,8 @@ def _parts(thing: Any) -> Any:
     yield type(thing).__qualname__.encode()
     if dataclasses.is_dataclass(thing):
         for field in dataclasses.fields(thing):
+            if "later" in field.metadata and getattr(thing, field.name) == field.default:
+                continue
             yield field.name.encode()
             yield from _parts(getattr(thing, field.name))
     elif isinstance(thing, dict):

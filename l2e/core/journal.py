@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from l2e.core.checkpoint import CheckpointError
-from l2e.core.journal_frames import Recorded, Segment, frame, opening, points_payload, worth_payload
+from l2e.core.journal_frames import Recorded, Segment, frame, opening, points_payload, rows_payload, worth_payload
 from l2e.core.journal_reader import read_journal
 
 try:
@@ -77,10 +77,21 @@ class Journal:
         self._running.extend(numbers)
         self._append(points_payload(b"Q" if apart else b"P", points, numbers, part))
 
-    def end(self, value: float, reason: str | None, number: int | None = None, seconds: float = float("nan")) -> None:
-        """The point of this number (the oldest without a value) has this one, or none for this reason."""
+    def end(
+        self,
+        value: float,
+        reason: str | None,
+        number: int | None = None,
+        seconds: float = float("nan"),
+        rows: Sequence[float] | None = None,
+    ) -> None:
+        """The point of this number (the oldest without a value) has this one, or none for this reason; `rows`: further
+        numbers that came with it.
+        """
         number = self._running[0] if number is None else number
         self._running.remove(number)
+        if rows is not None:
+            self._append(rows_payload(number, rows))
         self._append(worth_payload(number, value, reason, seconds))
 
     def abandon(self) -> None:

@@ -4,6 +4,7 @@ file   = MAGIC frame*                        frame   = length u32, ~length u32, 
 payload = b"H" json                          header: what makes this search this search
         | b"P" POINTS, numbers, part, points these points are about to be evaluated in this process
         | b"Q" the same                      ... in other processes: if this one dies, they are not to blame
+        | b"C" number, float64*              further numbers that came with the value which follows: constraints
         | b"W" WORTH, utf-8                  the value of the point of this number, or why it has none
         | b"A"                               the points without a value were abandoned (Ctrl-C), not deadly
         | b"R" json                          from here on another search goes on from the best point
@@ -27,6 +28,8 @@ POINTS = struct.Struct("<IB")
 WORTH = struct.Struct("<IBdf")
 """Number, whether it failed, value, seconds."""
 
+NUMBER = struct.Struct("<I")
+
 LARGEST_FRAME = 1 << 31
 
 
@@ -40,6 +43,8 @@ class Evaluation:
     seconds: float = float("nan")
     part: str = ""
     """Which part of the method asked for it, where that is known."""
+    rows: np.ndarray | None = None
+    """Further numbers that came with the value, if any did."""
 
 
 class Event(NamedTuple):
@@ -128,6 +133,11 @@ def worth_payload(number: int, value: float, reason: str | None, seconds: float)
     """What a point is worth, or why nothing."""
     text = b"" if reason is None else reason.encode("utf-8", "replace")
     return b"W" + WORTH.pack(number, reason is not None, value, seconds) + text
+
+
+def rows_payload(number: int, rows: Sequence[float]) -> bytes:
+    """Further numbers that came with the value of a point."""
+    return b"C" + NUMBER.pack(number) + np.asarray(rows, dtype="<f8").tobytes()
 
 
 def frame(payload: bytes) -> bytes:

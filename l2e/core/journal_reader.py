@@ -14,6 +14,7 @@ from l2e.core.journal_frames import (
     FRAME,
     LARGEST_FRAME,
     MAGIC,
+    NUMBER,
     OLDER,
     POINTS,
     WORTH,
@@ -48,6 +49,7 @@ class _Reader:
         self._dimension = 0
         self._segments = [Segment(None)]
         self._waiting: dict[int, np.ndarray] = {}  # being evaluated in the process that writes
+        self._rows: dict[int, np.ndarray] = {}  # further numbers whose value has not been read yet
         self._deaths: dict[bytes, int] = {}
         self._counted = 0
 
@@ -90,14 +92,18 @@ class _Reader:
             reason = body[WORTH.size :].decode() if failed else None
             segment = self._segments[-1]
             x, part = segment.asked[number]
-            segment.finished[number] = Evaluation(x, value, reason, seconds, part)
+            segment.finished[number] = Evaluation(x, value, reason, seconds, part, self._rows.pop(number, None))
             segment.events.append(Event("told", number))
             self._waiting.pop(number, None)
             self._counted += 1
+        elif kind == b"C":
+            (number,) = NUMBER.unpack_from(body)
+            self._rows[number] = np.frombuffer(body, dtype="<f8", offset=NUMBER.size)
         elif kind == b"A":
             self._waiting = {}
         elif kind == b"R":
             self._suspect()
+            self._rows = {}
             self._segments.append(Segment(json.loads(body)))
         else:
             raise ValueError(f"a frame of unknown kind {kind!r}")

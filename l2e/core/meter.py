@@ -1,5 +1,6 @@
 """The one meter: it counts evaluations and keeps the best point, every improvement and every failure."""
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -99,8 +100,8 @@ class Meter:
         **Arguments:** `reason`: why it gave no value, if it gave none; `where`: in which line; `seconds`: it took.
         """
         self.used += 1
-        if reason is None and np.isfinite(value):
-            self.record.add(point[None], value, seconds)
+        if reason is None and math.isfinite(value):
+            self.record.add_one(point, value, seconds)
             if value < self.best_f and self._admits(point, float(value)):
                 self.best_f, self.best_x = float(value), point.copy()
                 self._improved_at.append(self.used)

@@ -327,7 +327,7 @@ def _count(low: float, high: float, step: float) -> int:
 
 def _check_ends(whole: Any, low: Any, high: Any) -> None:
     if not (_is_number(low) and _is_number(high) and np.isfinite(low) and np.isfinite(high)):
-        raise ValueError(f"{whole}: both ends must be finite numbers")
+        raise ValueError(f"{whole}: both ends must be finite numbers; without bounds it is Unbounded(around, scale)")
     if low > high:
         raise ValueError(f"{whole}: the lower end must not be above the upper end")
 

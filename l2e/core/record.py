@@ -58,6 +58,18 @@ class Record:
             self._reasons.update(dict.fromkeys(range(self._count, end), reason))
         self._count = end
 
+    def add_one(self, point: np.ndarray, value: float, seconds: float) -> None:
+        """Keep one evaluation that gave a value: what `add` does, in half the time."""
+        row = self._count
+        if row >= self._most:
+            self.complete = False
+            return
+        if row >= len(self._x):
+            self._grow(row + 1)
+        self._x[row] = point
+        self._rest[row] = (value, seconds, 0.0)
+        self._count = row + 1
+
     def evaluations(self) -> "Evaluations":
         """What was recorded so far."""
         n = self._count
@@ -83,7 +95,8 @@ class Evaluations:
     **Fields:** `x`: the points (n, d); `f`: their values, NaN or an infinity where there is none; `status`: one of
     "ok", "raised", "not finite", "no number", "timed out", "died"; `seconds`: what each took, NaN where that is not
     known; `part`: which part of the method asked, empty for methods that keep no account; `reason`: why there is no
-    value; `params`: the named parameters, where there are any.
+    value; `params`: the named parameters, where there are any; `constraints`, `allowed`: those that came with the
+    values, (n, m), and which points fulfil them, where there are any.
     """
 
     def __init__(
@@ -95,9 +108,11 @@ class Evaluations:
         part: np.ndarray,
         reason: list[str],
         params: list[dict[str, Any]] | None = None,
+        constraints: np.ndarray | None = None,
+        allowed: np.ndarray | None = None,
     ):
         self.x, self.f, self.status, self.seconds, self.part, self.reason = x, f, status, seconds, part, reason
-        self.params = params
+        self.params, self.constraints, self.allowed = params, constraints, allowed
 
     def __len__(self) -> int:
         return len(self.f)
@@ -106,6 +121,12 @@ class Evaluations:
         failed = int((self.status != "ok").sum())
         return f"<{len(self)} evaluations in {self.x.shape[1]} dimensions, {failed} of them failed>"
 
+    @property
+    def usable(self) -> np.ndarray:
+        """Which of them have a value, and are allowed as far as that is known."""
+        usable = (self.status == "ok") & np.isfinite(self.f)
+        return usable if self.allowed is None else usable & self.allowed
+
     def in_terms(
         self, vector: Callable[[np.ndarray], np.ndarray], params: Callable[[np.ndarray], dict[str, Any]]
     ) -> "Evaluations":
@@ -113,7 +134,8 @@ class Evaluations:
         points = [vector(point) for point in self.x]
         x = np.asarray(points) if points else np.empty((0, self.x.shape[1]))
         named = [params(point) for point in self.x]
-        return Evaluations(x, self.f, self.status, self.seconds, self.part, self.reason, named)
+        rest = (self.f, self.status, self.seconds, self.part, self.reason)
+        return Evaluations(x, *rest, named, self.constraints, self.allowed)
 
     def columns(self) -> dict[str, Any]:
         """The record as named columns."""
@@ -121,8 +143,9 @@ class Evaluations:
             points: dict[str, Any] = {f"x{i}": self.x[:, i] for i in range(self.x.shape[1])}
         else:
             points = {name: [one.get(name) for one in self.params] for name in (self.params[0] if self.params else ())}
-        rest = {"f": self.f, "status": self.status, "seconds": self.seconds, "part": self.part, "reason": self.reason}
-        return {"evaluation": np.arange(1, len(self) + 1), **points, **rest}
+        limits = {} if self.constraints is None else {f"c{i}": column for i, column in enumerate(self.constraints.T)}
+        rest = {"status": self.status, "seconds": self.seconds, "part": self.part, "reason": self.reason}
+        return {"evaluation": np.arange(1, len(self) + 1), **points, "f": self.f, **limits, **rest}
 
     def to_pandas(self) -> Any:
         """The record as a table of pandas, one row for each evaluation."""

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from l2e.core.cma_defaults import Defaults, defaults
+from l2e.portfolio.parallel import spare
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH, Run, Steps, fold, mirror
 from l2e.portfolio.surrogate import Surrogate
@@ -23,9 +24,6 @@ LEAST_ROOM = 0.3
 MAX_GROWTH, CONFIRMED_GROWTH = 1.0, 0.05
 """The step grows by no more than these exponents: in a generation that is evaluated whole, and in a guided one whose
 best point is a new record; in other guided ones it does not grow."""
-
-DRAWN = 1000
-"""With several workers, samples of which the model's best are evaluated along with a guided generation."""
 
 MAX_CONDITION = 1e7
 CONDITION_EVERY = 10
@@ -86,6 +84,7 @@ class Evolution:
         self.spreads: list[float] = []
         self._block: list[float] = []
         self._latest: list[float] = []
+        self._owed = 0  # generations that a serial search would have made in the last round of workers
         self.resize(population)
 
     def resize(self, population: int) -> None:
@@ -98,9 +97,7 @@ class Evolution:
         before = run.used
         if not np.isfinite(run.best_f):
             self.mean = run.rng.uniform(-HALF, HALF, len(self.mean))  # nothing found yet: look elsewhere
-        if (np.abs(self.mean) > HALF).any():  # its mirror image, with the distribution: nothing changes but the names
-            self.mean, backwards = fold(self.mean)
-            self.factor[backwards] *= -1
+        self._stay_inside()
         z = run.rng.standard_normal((self.population, len(self.mean)))
         matrix = self.sigma * self.factor
         run.expect(self.mean, matrix, self.population)
@@ -110,6 +107,12 @@ class Evolution:
             yield from self._guided(run, z, matrix, self.surrogate)
         self.used += run.used - before
         return self._reason()
+
+    def _stay_inside(self) -> None:
+        """A mean that left becomes its mirror image, with the distribution: nothing changes but the names."""
+        if (np.abs(self.mean) > HALF).any():
+            self.mean, backwards = fold(self.mean)
+            self.factor[backwards] *= -1
 
     def _plain(self, run: Run, z: np.ndarray) -> Steps:
         values = yield from run.evaluate(self.mean + self.sigma * z @ self.factor.T)
@@ -124,7 +127,10 @@ class Evolution:
         """A generation in which the model chooses what is evaluated, and stands in for the rest."""
         if not surrogate.fit(run, self.mean, matrix, self.population):
             return (yield from self._plain(run, z))
-        if surrogate.fresh:
+        if run.workers > 1 and surrogate.fresh:
+            z, matrix = self._catch_up(run, z, matrix, surrogate)
+            z[0] = self._inside(surrogate.minimiser_in(self.mean, matrix), matrix)
+        elif surrogate.fresh:
             z[0] = self._inside(surrogate.minimiser(), matrix)
         points = mirror(self.mean + z @ matrix.T)
         values = surrogate.predict(points)
@@ -133,7 +139,8 @@ class Evolution:
             order = np.concatenate([[0], order[order != 0]])
         chosen = order[: surrogate.evaluations(self.population)]
         record = self._record
-        more = self._candidates(run, surrogate, matrix, run.workers - len(chosen))
+        more = self._candidates(run, surrogate, matrix, spare(len(chosen), run.workers))
+        self._owed = round(len(more) / len(chosen))
         run.look_ahead(more)
         true = yield from run.evaluate(points[chosen])
         found = (yield from run.evaluate(more)) if len(more) else np.empty(0)
@@ -158,15 +165,29 @@ class Evolution:
             self.path = (axes / scale) @ (axes.T @ self.path)
         return None
 
+    def _catch_up(
+        self, run: Run, z: np.ndarray, matrix: np.ndarray, surrogate: Surrogate
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The generations that a serial search would have made in the meantime, on the model alone; samples and matrix
+        of the one that follows."""
+        for _ in range(self._owed):
+            values = surrogate.predict(mirror(self.mean + z @ matrix.T))
+            self.mean = self.mean + self._update(z, values, 0.0)
+            self._stay_inside()
+            z = run.rng.standard_normal(z.shape)
+            matrix = self.sigma * self.factor
+        self._owed = 0
+        return z, matrix
+
     def _candidates(self, run: Run, surrogate: Surrogate, matrix: np.ndarray, count: int) -> np.ndarray:
-        """For workers that a guided generation leaves idle: the samples of the distribution that the model likes best.
+        """For workers that a guided generation leaves idle: minimisers of models that could be true as well.
 
         They are no part of the generation, so they do not disturb its adaptation; the model learns from them.
         """
-        if run.workers == 1 or count <= 0:
+        if not surrogate.fresh or count <= 0:
             return np.empty((0, len(self.mean)))
-        drawn = mirror(self.mean + run.rng.standard_normal((DRAWN, len(self.mean))) @ matrix.T)
-        return drawn[np.argsort(surrogate.predict(drawn), kind="stable")[:count]]
+        others = [self._inside(surrogate.minimiser_in(self.mean, matrix, run.rng), matrix) for _ in range(count)]
+        return mirror(self.mean + np.asarray(others) @ matrix.T)
 
     def _inside(self, z: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         """A step that ends where it leaves the cube, unless that would be soon: then its mirror image is as good."""

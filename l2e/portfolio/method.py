@@ -11,6 +11,7 @@ from l2e.core.constraints import ConstrainedBox
 from l2e.core.lattice import MixedBox
 from l2e.core.program import AbstractProgram
 from l2e.core.search import Account, Assessment
+from l2e.portfolio import horizons
 from l2e.portfolio.confidence import assess
 from l2e.portfolio.constrained.grid import ConstrainedMixedRun, search_constrained_grid
 from l2e.portfolio.constrained.run import Constrained, ConstrainedRun
@@ -38,12 +39,14 @@ class Portfolio(AbstractProgram):
 
     **Arguments:** `gate`: weights of the trained gate that may end quasi-Newton, None for no gate (`Portfolio.trained`
     has the shipped ones); `policy`: all decisions as numbers, and parts that are left out; `workers`: how many points
-    are evaluated at once.
+    are evaluated at once; `open_ended`: nobody knows how much of the budget will be used, so it plans for little first
+    and then for more (continuous variables, up to `LARGE_ABOVE` of them).
     """
 
     gate: GateWeights | None = None
     policy: Policy = dataclasses.field(default_factory=Policy)
     workers: int = 1
+    open_ended: bool = False
 
     def __post_init__(self) -> None:
         if self.gate is not None:
@@ -65,8 +68,9 @@ class Portfolio(AbstractProgram):
             mixed = MixedRun(Grid(space), budget, rng, self.policy, account)
             return (yield from drive(mixed, search_grid(mixed, first), space))
         run = self._run(space.dimension, budget, rng, account)
-        router = LargeSearch() if space.dimension > LARGE_ABOVE else Router(self.gate_for())
-        yield from drive(run, router.search(run, first), space)
+        if space.dimension > LARGE_ABOVE:
+            return (yield from drive(run, LargeSearch().search(run, first), space))
+        yield from drive(run, horizons.search(Router(self.gate_for()), run, first, self.open_ended), space)
 
     def _constrained(
         self, space: ConstrainedBox, rng: np.random.Generator, budget: int, start: np.ndarray | None, account: Account
@@ -91,6 +95,8 @@ class Portfolio(AbstractProgram):
     def assess(self, space: Box, budget: int, values: np.ndarray, account: Account) -> Assessment | None:
         if isinstance(space, MixedBox | ConstrainedBox):  # the shares were measured on continuous landscapes
             return None
+        if self.open_ended:
+            budget = min(budget, max(len(values), 1))
         return assess(space.dimension, budget, values, account.notes)
 
     def gate_for(self) -> Gate | None:
@@ -105,7 +111,7 @@ def drive(run: Run, search: Steps | Nothing, space: Box) -> Generator[np.ndarray
     while True:
         with one_thread(), np.errstate(all="ignore"):  # failed evaluations are infinities
             for known in run.account.known[taken:]:
-                run.know(to_cube(known.points, space), tamed(known.values))
+                run.know(to_cube(known.points, space), tamed(known.values), known.points)
                 taken += 1
             try:
                 points = search.send(values)

@@ -19,6 +19,7 @@ from l2e.core.box import Box
 from l2e.core.lattice import MixedBox
 from l2e.core.program import AbstractProgram
 from l2e.core.search import Account, Assessment, Recommendation, Span, padded
+from l2e.portfolio.evaluated import Evaluated
 from l2e.portfolio.method import Portfolio, drive, to_cube
 from l2e.portfolio.policy import LARGE_ABOVE, Reach
 from l2e.portfolio.quadratic import fit_quadratic, terms_of
@@ -48,36 +49,6 @@ WITHOUT = ("coordinates", "gate", "look", "newton")
 
 DECIDING = "deciding"
 """The name of the last part in the trace."""
-
-
-class Evaluated:
-    """All evaluations so far, kept batch by batch: to put them together each time would cost their square."""
-
-    def __init__(self) -> None:
-        self._points: list[np.ndarray] = []
-        self._values: list[np.ndarray] = []
-        self.count = 0
-        self.best_f = math.inf
-        self.best_x = np.empty(0)
-
-    def add(self, points: np.ndarray, values: np.ndarray) -> None:
-        """One more batch; failures are `+inf`."""
-        self._points.append(points)
-        self._values.append(values)
-        self.count += len(values)
-        first = int(np.argmin(values)) if len(values) else 0
-        if len(values) and values[first] < self.best_f:
-            self.best_f, self.best_x = float(values[first]), points[first].copy()
-
-    @property
-    def points(self) -> np.ndarray:
-        """In order, shape (n, d)."""
-        return np.concatenate(self._points)
-
-    @property
-    def values(self) -> np.ndarray:
-        """In order."""
-        return np.concatenate(self._values)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -14,6 +14,9 @@ FULL_ENOUGH = 0.75
 MOST_WIDENED = 4
 """Populations are made at most this many times larger for the sake of workers."""
 
+FEW_MORE = 0.2
+"""A population is made smaller if no more than this share of its points would need another round of the workers."""
+
 
 class ParallelRun(Run):
     """A `Run` for several workers. Points that are looked ahead at are part of the next batch, and are known later."""
@@ -56,5 +59,11 @@ def look_ahead_at(run: Run, probe: Generator[np.ndarray, np.ndarray, object]) ->
 
 
 def widened(population: int, workers: int) -> int:
-    """A larger population where half of the workers or more would be idle, but not too large to learn from."""
-    return min(workers, MOST_WIDENED * population) if workers >= 2 * population else population
+    """A larger population where half of the workers or more would be idle, but not too large to learn from; a somewhat
+    smaller one where few of its points would need a round of their own."""
+    if workers == 1:
+        return population
+    if workers >= 2 * population:
+        return min(workers, MOST_WIDENED * population)
+    whole = population // workers * workers
+    return whole if 0 < population - whole <= FEW_MORE * population else population

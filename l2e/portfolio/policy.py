@@ -117,6 +117,17 @@ class Policy:
     """What other starts of quasi-Newton may spend after it converged, and the least with which they are tried: drawing
     a start and its first step cost about as much."""
 
+    starts_judged: int = decided(4, COUNT, "judged-starts")
+    starts_sound: float = decided(0.9, "share of starts", "judged-starts")
+    starts_unsound: float = decided(0.6, "share of starts", "judged-starts")
+    structured_from: float = decided(0.6, "adjusted R^2", "judged-starts")
+    other_starts_most: float = decided(0.9, SHARE, "judged-starts")
+    other_starts_rugged: float = decided(0.1, SHARE, "judged-starts")
+    """With a rich budget so many starts are judged: sound if they had slopes to follow, structured if a quadratic
+    explains the ranks of the points drawn for them. Where they are sound, pairs of coordinates interact, and there is
+    less structure than this, they get the most; where fewer than the second share of them are sound, nothing more;
+    else `other_starts_rich` at a smooth minimum, and this much at one among many."""
+
     starts_drawn: int = decided(4, "points per dimension", "starts")
     starts_kept: int = decided(100, COUNT, "starts")
     """Points drawn for each other start, and how many of the best unused ones are kept."""
@@ -164,7 +175,9 @@ class Policy:
     """With a rich budget and this much left the cube is searched by populations that are told what is left."""
 
     weak_interaction: float = decided(-1.4, "mean log10", "prototypes")
-    """Below this interaction of pairs of coordinates the population is L-SHADE's, else that of a shrinking strategy."""
+    lshade_up_to: int = decided(3, "dimensions", "judged-starts")
+    """Below this interaction of pairs of coordinates, up to so many dimensions, or where the starts were sound, the
+    population is L-SHADE's, else that of a shrinking strategy."""
 
     kept_back: float = decided(30, PER_DIMENSION, "prototypes")
     last_step: float = decided(0.02, CUBE, "prototypes")

@@ -5,11 +5,13 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.blas import dtrsm  # pyright: ignore[reportAttributeAccessIssue] - compiled, without types
+from scipy.linalg.lapack import dpotrf, dpotrs  # pyright: ignore[reportAttributeAccessIssue]
 
 from l2e.portfolio.policy import CROSS_TERMS_UP_TO, Reach
 
-POWERS = np.asarray([1.0, 0.5, 0.25])
-"""Powers of f that are fitted; the one that predicts left-out points best is used."""
+POWERS = (1.0, 0.5, 0.25)
+"""Powers of f that are fitted, each half of the one before; the one that predicts left-out points best is used."""
 
 FREE_RIDGE, DIAGONAL_RIDGE, CROSS_RIDGE = 1e-10, 1e-7, 1e-6
 """Ridges of the slope and the isotropic curvature, of curvature along the axes, and of cross terms."""
@@ -46,6 +48,21 @@ SIZES = (1e-100, 1e100)
 """Quadratics of a size outside of these are scaled before they are squared."""
 
 
+class Ridge(NamedTuple):
+    """A ridge regression that is solved but for its targets: by the factor of its normal equations, or a matrix."""
+
+    columns: np.ndarray  # a row for each coefficient
+    factor: np.ndarray | None
+    solve: np.ndarray | None
+
+    def coefficients(self, targets: np.ndarray) -> np.ndarray:
+        """A row of coefficients for each row of targets."""
+        if self.solve is not None:
+            return targets @ self.solve.T
+        found, _ = dpotrs(self.factor, self.columns @ targets.T, lower=0)
+        return found.T
+
+
 class Quadratic(NamedTuple):
     """f(u) ~ (c + b.u + u'Hu/2)^(1/q) + f_best near u = 0."""
 
@@ -61,6 +78,14 @@ class Quadratic(NamedTuple):
     age: np.ndarray
     squares: np.ndarray  # eigenvalues of the Hessian, from the least
     axes: np.ndarray  # and its eigenvectors
+    ridge: Ridge  # from weighted targets to coefficients
+    target: np.ndarray  # the weighted targets, on the scale of the fit
+    errors: np.ndarray  # how far each is missed by a fit without it
+
+    def another(self, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slope and Hessian of a fit to targets moved by their errors (a wild bootstrap): it could be true as well."""
+        moved = self.ridge.coefficients((self.target + signs * self.errors)[None])
+        return _unpack(moved[0], len(self.linear), self.full)[1:]
 
     def predict(self, u: np.ndarray) -> np.ndarray:
         """On the scale of the fit; only the order means something."""
@@ -85,38 +110,40 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
     """
     d = u.shape[1]
     terms = terms_of(d)
-    distance = (u**2).sum(axis=1)
-    nearest = np.argsort(distance)[: int(reach.points * terms) + d + MORE_POINTS]
-    nearest = nearest[distance[nearest] < FAR * d]
+    distance = np.einsum("ki,ki->k", u, u)
+    nearest = distance.argsort()[: int(reach.points * terms) + d + MORE_POINTS]
+    if not distance[nearest[-1]] < FAR * d:
+        nearest = nearest[distance[nearest] < FAR * d]
     u, values, age, distance = u[nearest], values[nearest], age[nearest], distance[nearest]
     n = len(values)
     cross = d <= CROSS_TERMS_UP_TO and n >= terms  # with fewer, cross terms would explain anything
     if n <= d + MORE_POINTS:
         return None
-    floor = float(values.min())
-    span = float(values.max()) - floor
+    order = values.argsort()
+    floor = float(values[order[0]])
+    span = float(values[order[-1]]) - floor
     if not span > 0:
         return None
-    rank = np.empty(n)
-    rank[np.argsort(values)] = np.arange(n)
-    weights = (1 - RANK_FALL * rank / n) / (1 + distance / (reach.width * d)) ** 2
-    roots = np.sqrt(weights)[:, None]
-    scaled = _design(u, cross) * roots
+    weights = np.empty(n)
+    weights[order] = _falling(n)
+    weights /= (1 + distance / (reach.width * d)) ** 2
+    roots = np.sqrt(weights)
+    columns = _columns(u.T, roots, cross)
+    y = _powers((values - floor) / span)
+    target = y * roots
     try:
-        solution, hat = _factor(scaled, _ridges(d, cross))
+        ridge, hat = _solved(columns, _ridges(d, cross))
+        coefficients = ridge.coefficients(target)
     except np.linalg.LinAlgError:
         return None
-    y = ((values - floor) / span)[:, None] ** POWERS
-    target = y * roots
-    coefficients = solution @ target
-    residual = target - scaled @ coefficients
-    missed = ((residual / np.maximum(1 - hat, LEAST_LEFT_OUT)[:, None]) ** 2).sum(axis=0)
-    spread = weights @ (y - weights @ y / weights.sum()) ** 2
-    best = int(np.argmin(missed / np.maximum(spread, LEAST)))
-    power = float(POWERS[best])
+    residual = target - coefficients @ columns
+    errors = residual / np.maximum(1 - hat, LEAST_LEFT_OUT)
+    missed = (errors**2).sum(axis=1)
+    best = int((missed / np.maximum(_spread(y, weights), LEAST)).argmin())
+    power = POWERS[best]
     size = span**power
-    fitted = (y - residual / roots)[:, best] * size
-    constant, linear, hessian = _unpack(coefficients[:, best] * size, d, cross)
+    fitted = (y[best] - residual[best] / roots) * size
+    constant, linear, hessian = _unpack(coefficients[best] * size, d, cross)
     if not (np.isfinite(fitted).all() and np.isfinite(linear).all() and np.isfinite(hessian).all()):
         return None
     try:
@@ -124,7 +151,8 @@ def fit_quadratic(u: np.ndarray, values: np.ndarray, age: np.ndarray, reach: Rea
         minimiser = minimiser_within(linear, squares, axes, RADIUS * math.sqrt(d))
     except (np.linalg.LinAlgError, OverflowError):
         return None
-    return Quadratic(constant, linear, hessian, power, floor, cross, minimiser, fitted, values, age, squares, axes)
+    known = constant, linear, hessian, power, floor, cross, minimiser, fitted, values, age, squares, axes
+    return Quadratic(*known, ridge, target[best] * size, errors[best] * size)
 
 
 def fit_scores(u: np.ndarray, scores: np.ndarray, width: float) -> np.ndarray | None:
@@ -135,24 +163,70 @@ def fit_scores(u: np.ndarray, scores: np.ndarray, width: float) -> np.ndarray | 
     n, d = u.shape
     cross = d <= CROSS_TERMS_UP_TO and n >= POINTS_PER_TERM * terms_of(d)
     roots = 1 / (1 + (u**2).sum(axis=1) / (width * d))
-    scaled = _design(u, cross) * roots[:, None]
+    columns = _columns(u.T, roots, cross)
     try:
-        solution, _ = _factor(scaled, _ridges(d, cross))
+        ridge, _ = _solved(columns, _ridges(d, cross))
     except np.linalg.LinAlgError:
         return None
-    fitted = scaled @ (solution @ (scores * roots)) / roots
+    fitted = (ridge.coefficients((scores * roots)[None]) @ columns)[0] / roots
     return fitted if np.isfinite(fitted).all() else None
 
 
-def _design(u: np.ndarray, cross: bool) -> np.ndarray:
-    """Columns 1, u, |u|^2, u_i^2, u_i u_j."""
-    n, d = u.shape
-    squared = u**2
-    columns = [np.ones((n, 1)), u, squared.sum(axis=1, keepdims=True) / d, squared]
+def left_unexplained(u: np.ndarray, values: np.ndarray, width: float) -> float:
+    """The share of the variance of values that a quadratic fitted to the others leaves of each, of the best power;
+    more than 1 if it predicts worse than a constant, 0 where numbers do not hold the fit.
+
+    **Arguments:** `u`: points around 0, in units of how far they are apart; `width`: where weights fall off.
+    """
+    d = u.shape[1]
+    weights = 1 / (1 + (u**2).sum(axis=1) / (width * d)) ** 2
+    roots = np.sqrt(weights)
+    columns = _columns(u.T, roots, True)
+    floor = float(values.min())
+    y = _powers((values - floor) / (float(values.max()) - floor))
+    try:
+        ridge, hat = _solved(columns, _ridges(d, True))
+    except np.linalg.LinAlgError:
+        return 0.0
+    residual = (y * roots - ridge.coefficients(y * roots) @ columns) / np.maximum(1 - hat, LEAST_LEFT_OUT)
+    share = float(((residual**2).sum(axis=1) / np.maximum(_spread(y, weights), LEAST)).min())
+    return share if math.isfinite(share) else 0.0
+
+
+def _powers(values: np.ndarray) -> np.ndarray:
+    """Values in [0, 1] to each of the powers, a row each."""
+    y = np.empty((len(POWERS), len(values)))
+    y[0] = values
+    for i in range(1, len(POWERS)):
+        np.sqrt(y[i - 1], out=y[i])  # each power is half the one before
+    return y
+
+
+def _spread(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Weighted squares of how far each row's values are from their mean."""
+    return (y - (y @ weights / weights.sum())[:, None]) ** 2 @ weights
+
+
+def _columns(u: np.ndarray, roots: np.ndarray, cross: bool) -> np.ndarray:
+    """1, u, |u|^2, u_i^2, u_i u_j of points given as columns (d, n), one row each, times the roots of the weights."""
+    d, n = u.shape
+    u = np.ascontiguousarray(u)
+    rows = np.empty((2 * d + 2 + (d * (d - 1) // 2 if cross else 0), n))
+    linear, squared = rows[1 : d + 1], rows[d + 2 : 2 * d + 2]
+    rows[0] = roots
+    np.multiply(u, roots, out=linear)
+    np.multiply(u, linear, out=squared)
+    rows[d + 1] = squared.sum(axis=0) / d
     if cross:
         first, second = _pairs(d)
-        columns.append(u[:, first] * u[:, second])
-    return np.concatenate(columns, axis=1)
+        np.multiply(u[first], linear[second], out=rows[2 * d + 2 :])
+    return rows
+
+
+@functools.lru_cache(maxsize=1024)
+def _falling(n: int) -> np.ndarray:
+    """The weights of ranks."""
+    return 1 - RANK_FALL * np.arange(n) / n
 
 
 @functools.cache
@@ -168,30 +242,40 @@ def _pairs(d: int) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-def _factor(scaled: np.ndarray, ridge: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix from targets to coefficients of a ridge regression, and the diagonal of the hat matrix."""
-    n, p = scaled.shape
-    penalty = (ridge + LEAST_RIDGE) * (float((scaled**2).sum()) / p)
+def _solved(columns: np.ndarray, ridge: np.ndarray) -> tuple[Ridge, np.ndarray]:
+    """A ridge regression, and the diagonal of its hat matrix.
+
+    The normal equations are factored by Cholesky, a third of the work of solving them for every point.
+
+    **Arguments:** `columns`: a row for each coefficient.
+    """
+    p, n = columns.shape
+    penalty = (ridge + LEAST_RIDGE) * (float(np.vdot(columns, columns)) / p)
     if n >= p:
-        normal = scaled.T @ scaled
+        normal = columns @ columns.T
         normal.flat[:: p + 1] += penalty
-        solve = np.linalg.solve(normal, scaled.T)
+        factor, failed = dpotrf(normal.T, lower=0, clean=0)
+        if not failed:
+            half = dtrsm(1.0, factor, columns.T, side=1, lower=0)  # (n, p), of which the squares sum to the hat
+            return Ridge(columns, factor, None), np.minimum(np.einsum("ij,ij->i", half, half), 1.0)
+        solve = np.linalg.solve(normal, columns)
     else:
-        narrowed = scaled / penalty
-        kernel = narrowed @ scaled.T
+        narrowed = columns / penalty[:, None]
+        kernel = columns.T @ narrowed
         kernel.flat[:: n + 1] += 1
-        solve = narrowed.T @ np.linalg.inv(kernel)
-    hat = (scaled * solve.T).sum(axis=1)
-    return solve, np.minimum(np.maximum(hat, 0.0), 1.0)
+        solve = narrowed @ np.linalg.inv(kernel)
+    hat = np.einsum("ij,ij->j", columns, solve)
+    return Ridge(columns, None, solve), np.minimum(np.maximum(hat, 0.0), 1.0)
 
 
 def _unpack(coefficients: np.ndarray, d: int, cross: bool) -> tuple[float, np.ndarray, np.ndarray]:
     constant, linear, isotropic = float(coefficients[0]), coefficients[1 : d + 1], coefficients[d + 1]
     rest = coefficients[d + 2 :]
-    hessian = np.diag(2 * (isotropic / d + rest[:d]))
+    hessian = np.zeros((d, d))
     if cross:
-        first, second = _pairs(d)
-        hessian[first, second] = hessian[second, first] = rest[d:]
+        hessian[_pairs(d)] = rest[d:]
+        hessian += hessian.T
+    hessian.flat[:: d + 1] = 2 * (isotropic / d + rest[:d])
     return constant, linear, hessian
 
 

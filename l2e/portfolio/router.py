@@ -6,22 +6,20 @@ import numpy as np
 
 from l2e.core.cma_defaults import default_population
 from l2e.portfolio.gate import Chooses
+from l2e.portfolio.late_stages import Cube, LastStarts, OtherStarts
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, Run, Steps
 from l2e.portfolio.searches import Nothing
 from l2e.portfolio.stages import (
     Axes,
-    Cube,
     Evolve,
     FirstAxes,
     FirstLine,
     FirstPoint,
     Handover,
-    LastStarts,
     Look,
     LookOn,
     Newton,
-    OtherStarts,
     PatientNewton,
     Scout,
     Seen,
@@ -66,12 +64,23 @@ class Router:
         **Arguments:** `start`: one point or several, of which the best is taken; the best known one, or the middle of
         the cube, if there is none.
         """
+        yield from self.plan(self.begin(run, start))
+
+    def begin(self, run: Run, start: np.ndarray | None) -> Seen:
+        """What is known before the first stage; `start` as for `search`."""
         if start is None:
-            seen = Seen(run, run.best_x, self.gate, Starts(run.dimension), run.best_f)
-        else:
-            seen = Seen(run, start, self.gate, Starts(run.dimension))
+            return Seen(run, run.best_x, self.gate, Starts(run.dimension), run.best_f)
+        return Seen(run, start, self.gate, Starts(run.dimension))
+
+    def plan(self, seen: Seen, left_out: tuple[type, ...] = ()) -> Nothing:
+        """The stages in order, then the last one again and again.
+
+        **Arguments:** `left_out`: stages of these kinds are not played.
+        """
+        run = seen.run
         for stage in STAGES:
-            yield from guarded(stage, seen)
+            if not isinstance(stage, left_out):
+                yield from guarded(stage, seen)
         while True:
             before = run.used
             yield from guarded(LAST, seen)

@@ -122,21 +122,27 @@ class Run:
 
     def _seen(self, batch: np.ndarray, values: np.ndarray) -> None:
         """Keep the best point, and bring the trace up to date."""
-        first = int(np.argmin(values)) if len(values) else 0
-        if len(values) and values[first] < self.best_f:
-            self.best_f, self.best_x = float(values[first]), batch[first].copy()
+        if len(values):
+            first = int(values.argmin())
+            if values[first] < self.best_f:
+                self.best_f, self.best_x = float(values[first]), batch[first].copy()
         self._write(Reason.BUDGET if self.used >= self.budget else Reason.RUNNING)
 
     def remember(self, points: np.ndarray, values: np.ndarray) -> None:
         """Keep evaluations for models."""
         n, size = len(points), len(self._values)
+        place = self._remembered % size
+        if place + n <= size:
+            self._points[place : place + n], self._values[place : place + n] = points, values
+            self._remembered += n
+            return
         kept = min(n, size)
         places = (self._remembered + np.arange(n - kept, n)) % size
         self._points[places], self._values[places] = points[n - kept :], values[n - kept :]
         self._remembered += n
 
-    def know(self, points: np.ndarray, values: np.ndarray) -> None:
-        """Take in evaluations that nobody asked for; they cost nothing."""
+    def know(self, points: np.ndarray, values: np.ndarray, given: np.ndarray) -> None:
+        """Take in evaluations that nobody asked for; they cost nothing. `given`: the points in the box."""
         self.remember(points, values)
         first = int(np.argmin(values))
         if values[first] < self.best_f:
@@ -147,10 +153,14 @@ class Run:
         self._remembered = 0
 
     def memory(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The remembered finite evaluations: points, values, and how many remembered ones came after each."""
+        """The remembered finite evaluations: points, values, and how many remembered ones came after each; not to be
+        written to.
+        """
         count = min(self._remembered, len(self._values))
         age = (self._remembered - 1 - np.arange(count)) % len(self._values)
         finite = np.isfinite(self._values[:count])
+        if finite.all():
+            return self._points[:count], self._values[:count], age
         return self._points[:count][finite], self._values[:count][finite], age[finite]
 
     def spend(
@@ -228,7 +238,7 @@ def tamed(values: np.ndarray) -> np.ndarray:
     """Values as experts compute with them: `+inf` for failures, and compressed beyond `HUGE`, in the same order."""
     values = np.asarray(values, dtype=np.float64)
     sizes = np.abs(values)
-    if (sizes <= HUGE).all():
+    if not values.size or sizes.max() <= HUGE:
         return values
     with np.errstate(invalid="ignore"):
         compressed = np.copysign(HUGE * (1 + np.log(np.maximum(sizes, HUGE) / HUGE)), values)
@@ -240,7 +250,7 @@ def mirror(points: np.ndarray) -> np.ndarray:
 
     **Raises:** `ExpertError` for points that are not numbers.
     """
-    if (np.abs(points) <= HALF).all():
+    if not points.size or (points.max() <= HALF and points.min() >= -HALF):
         return points
     if not np.isfinite(points).all():
         raise ExpertError("asked for a point that is not a number")

@@ -59,10 +59,13 @@ def descend(run: Run, newton: QuasiNewton, patience: float) -> Finished:
             return Reason.SLOW
 
 
-def search_coordinates(run: Run) -> Nothing:
-    """If the function is separable: all coordinates at once, then quasi-Newton from the combined point."""
+def search_coordinates(run: Run, centre: tuple[np.ndarray, float] | None = None) -> Nothing:
+    """If the function is separable: all coordinates at once, then quasi-Newton from the combined point.
+
+    **Arguments:** `centre`: a point and its value, around which separability is tested; the best one if left out.
+    """
     policy, d = run.policy, run.dimension
-    probe = is_separable(run, run.best_x, run.best_f)
+    probe = is_separable(run, *((run.best_x, run.best_f) if centre is None else centre))
     if not (yield from run.spend("separability", probe, lambda found: "separable" if found else "not separable")):
         return
     lines = policy.coordinates_rich if run.has_left(policy.coordinates_rich_from) else policy.coordinates
@@ -74,13 +77,16 @@ def search_coordinates(run: Run) -> Nothing:
 
 
 def search_elsewhere(
-    run: Run, starts: Starts, best: QuasiNewton | None, limit: float
+    run: Run, starts: Starts, best: QuasiNewton | None, limit: float, most: float = math.inf
 ) -> Generator[np.ndarray, np.ndarray, QuasiNewton | None]:
-    """Quasi-Newton from other starts up to a limit; the search that found the best value, `best` if none is better."""
-    while run.used < limit:
+    """Quasi-Newton from other starts up to a limit; the search that found the best value, `best` if none is better.
+
+    **Arguments:** `most`: of starts, with those made before.
+    """
+    while run.used < limit and len(starts.ends) < most:
         start = yield from run.spend("starts", starts.take(run), lambda start: Reason.DONE)
         newton = QuasiNewton(*start)
-        yield from run.spend("newton", _descend_below(run, newton, limit))
+        starts.ends.append((yield from run.spend("newton", _descend_below(run, newton, limit))))
         if best is None or newton.f < best.f:
             best = newton
     return best

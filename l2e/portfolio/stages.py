@@ -22,13 +22,12 @@ import numpy as np
 from l2e.portfolio.evolution import Evolution
 from l2e.portfolio.gate import Action, Chooses, by_hand
 from l2e.portfolio.handover import distribution
-from l2e.portfolio.lshade import LShade
-from l2e.portfolio.newton import FIRST_SCALE_AFTER_LOOK, QuasiNewton
+from l2e.portfolio.newton import FIRST_SCALE_AFTER_LOOK, QuasiNewton, star
 from l2e.portfolio.parallel import look_ahead_at
 from l2e.portfolio.policy import CROSS_TERMS_UP_TO
-from l2e.portfolio.probes import NO_LINE, Line, look_along_line, pair_interactions, ruggedness
+from l2e.portfolio.probes import NO_LINE, Line, is_separable, look_along_line, ruggedness
 from l2e.portfolio.reasons import NO_GRADIENT, Reason
-from l2e.portfolio.run import HALF, WIDTH, Expert, Run, finish
+from l2e.portfolio.run import WIDTH, Run, finish
 from l2e.portfolio.searches import (
     Nothing,
     descend,
@@ -36,17 +35,12 @@ from l2e.portfolio.searches import (
     evolve,
     polish,
     search_coordinates,
-    search_elsewhere,
 )
-from l2e.portfolio.shrinking import Shrinking
 from l2e.portfolio.starts import Starts
 from l2e.portfolio.trust_region import TrustRegion
 
 SAME_PLACE = 1e-4
 """The best point is where quasi-Newton stands if no coordinate differs by more: it may be one of its differences."""
-
-LEAST_INTERACTION = 1e-6
-"""Added to interactions before their logarithm is taken."""
 
 
 @dataclasses.dataclass
@@ -69,6 +63,8 @@ class Seen:
     newton: QuasiNewton | None = None
     reason: Reason = Reason.NOT_TRIED
     """Why quasi-Newton stopped, or why it was not tried."""
+    weak: bool | None = None
+    """Whether pairs of coordinates hardly interact; None if nobody looked."""
 
     @property
     def newton_is_best(self) -> bool:
@@ -102,11 +98,20 @@ class FirstPoint:
         return not np.isfinite(seen.value)
 
     def play(self, seen: Seen) -> Nothing:
-        if seen.run.workers > 1 and np.ndim(seen.start) == 1 and FirstLine().due(seen):
-            look_ahead_at(seen.run, look_along_line(seen.run, seen.start))
+        if seen.run.workers > 1 and np.ndim(seen.start) == 1:
+            self._look_ahead(dataclasses.replace(seen, value=0.0))
         values = yield from seen.run.spend("start", seen.run.evaluate(seen.start), lambda values: Reason.DONE)
         best = int(np.argmin(values))
         seen.start, seen.value = np.atleast_2d(seen.start)[best], float(values[best])
+
+    def _look_ahead(self, known: Seen) -> None:
+        """What will be asked first once the start has a value is evaluated with it."""
+        if FirstLine().due(known):
+            look_ahead_at(known.run, look_along_line(known.run, known.start))
+        elif FirstAxes().due(known):
+            look_ahead_at(known.run, is_separable(known.run, known.start, known.value))
+        elif Newton().due(known) and not Scout().due(known):
+            known.run.look_ahead(star(known.start)[0][: known.run.workers - 1])
 
 
 class FirstLine:
@@ -142,7 +147,8 @@ class FirstAxes:
 
     def play(self, seen: Seen) -> Nothing:
         seen.along_axes = True
-        yield from search_coordinates(seen.run)
+        at_start = seen.run.workers > 1 and seen.line is NO_LINE  # there the probe's points are known
+        yield from search_coordinates(seen.run, (seen.start, seen.value) if at_start else None)
 
 
 class Look:
@@ -251,26 +257,6 @@ class PatientNewton:
         yield from follow(seen, seen.newton, seen.run.policy.patience)
 
 
-class OtherStarts:
-    """At a smooth minimum: quasi-Newton from other starts."""
-
-    name = "other starts"
-
-    def due(self, seen: Seen) -> bool:
-        policy = seen.run.policy
-        least = policy.other_starts_least * seen.run.dimension
-        return seen.reason is Reason.CONVERGED and policy.has("global") and self._allowed(seen) >= least
-
-    def play(self, seen: Seen) -> Nothing:
-        seen.newton = yield from search_elsewhere(
-            seen.run, seen.starts, seen.newton, seen.run.used + self._allowed(seen)
-        )
-
-    def _allowed(self, seen: Seen) -> float:
-        policy = seen.run.policy
-        return (policy.other_starts_rich if seen.run.rich else policy.other_starts) * seen.run.remaining
-
-
 class Handover:
     """An evolutionary search with the point and metric of a quasi-Newton that was slow, stuck, or maybe wrong."""
 
@@ -328,53 +314,6 @@ class Evolve:
         left = seen.reason in (*NO_GRADIENT, Reason.RIPPLED)
         little = seen.run.budget <= seen.run.policy.look_near_up_to * seen.run.dimension
         return seen.choice in (Action.NEAR, Action.LOOK) or (left and little)
-
-
-class Cube:
-    """One more search over the cube, or a local one when little is left."""
-
-    name = "cube"
-
-    def due(self, seen: Seen) -> bool:
-        return True
-
-    def play(self, seen: Seen) -> Nothing:
-        run, policy = seen.run, seen.run.policy
-        if policy.has("global") and run.rich and run.has_left(policy.population_room):
-            yield from self._population(run)
-        elif policy.has("global") and run.remaining <= policy.kept_back * run.dimension:
-            search = evolution(run, run.best_x, policy.last_step * WIDTH, record=run.best_f)
-            yield from run.spend("around the best", finish(search, run))
-        else:
-            run.forget()
-            anywhere = run.rng.uniform(-HALF, HALF, run.dimension)
-            search = evolution(run, anywhere, policy.restart_step * WIDTH, populations=policy.restart_population)
-            yield from run.spend("evolution", finish(search, run))
-
-    def _population(self, run: Run) -> Nothing:
-        weak = yield from run.spend("interactions", self._weak(run), lambda weak: "weak" if weak else "strong")
-        if weak:
-            expert: Expert = LShade(run.dimension, run.remaining, run.best_x, run.best_f)
-        else:
-            expert = Shrinking(run.dimension, run.remaining, run.rng)
-        yield from run.spend("L-SHADE" if weak else "shrinking", finish(expert, run))
-
-    def _weak(self, run: Run) -> Generator[np.ndarray, np.ndarray, bool]:
-        interactions = yield from pair_interactions(run)
-        return float(np.mean(np.log10(interactions + LEAST_INTERACTION))) < run.policy.weak_interaction
-
-
-class LastStarts:
-    """With much to spend and several smooth minima: what a population left goes to other starts again."""
-
-    name = "other starts"
-
-    def due(self, seen: Seen) -> bool:
-        return seen.reason is Reason.CONVERGED and seen.run.policy.has("global") and seen.run.rich
-
-    def play(self, seen: Seen) -> Nothing:
-        run = seen.run
-        yield from search_elsewhere(run, seen.starts, None, run.budget - run.policy.kept_back * run.dimension)
 
 
 def newton_is_due(seen: Seen) -> bool:

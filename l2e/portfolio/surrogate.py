@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from l2e.portfolio.policy import CROSS_TERMS_UP_TO, Policy, Reach
-from l2e.portfolio.quadratic import Quadratic, fit_quadratic, terms_of
+from l2e.portfolio.quadratic import RADIUS, Quadratic, fit_quadratic, minimiser_within, terms_of
 from l2e.portfolio.run import Run
 
 JUDGED = 12
@@ -27,6 +27,9 @@ SPACING, SPACING_DIAGONAL = 80, 40
 
 MOST_TURN = 3.0
 """Axes of the distribution are changed by no more than this factor at once."""
+
+SIGNS = np.asarray([-1.0, 1.0])
+"""Of the errors by which values are moved for a model that could be true as well."""
 
 LONG_AGO = -(10**9)
 
@@ -96,6 +99,19 @@ class Surrogate:
         """The fresh model's minimiser in its trust region, in the whitened frame it was fitted in."""
         assert self.model is not None
         return self.model.minimiser
+
+    def minimiser_in(self, mean: np.ndarray, matrix: np.ndarray, rng: np.random.Generator | None = None) -> np.ndarray:
+        """The model's minimiser in the trust region of another frame, and there.
+
+        **Arguments:** `mean`, `matrix`: of the frame; `rng`: for the minimiser of a model that could be true as well.
+        """
+        assert self.model is not None
+        slope, hessian = self.model.linear, self.model.hessian
+        if rng is not None:
+            slope, hessian = self.model.another(rng.choice(SIGNS, len(self.model.target)))
+        turn, place = self._inverse @ matrix, self._inverse @ (mean - self._mean)
+        squares, axes = np.linalg.eigh(turn.T @ hessian @ turn)
+        return minimiser_within(turn.T @ (slope + hessian @ place), squares, axes, RADIUS * math.sqrt(len(mean)))
 
     def predict(self, points: np.ndarray) -> np.ndarray:
         """The model's values, on the scale of f."""

@@ -65,6 +65,12 @@ class Fit(NamedTuple):
         count = len(self.points)
         return np.concatenate([0.5 * (self.points @ u) ** 2, [1.0], u]) @ self.inverse[:, :count]
 
+    def shares_of(self, one: int, points: np.ndarray) -> np.ndarray:
+        """The Lagrange polynomial of one point at several, shape (m, d) -> (m,)."""
+        u = (points - self.base) / self.scale
+        column, count = self.inverse[:, one], len(self.points)
+        return 0.5 * (u @ self.points.T) ** 2 @ column[:count] + column[count] + u @ column[count + 1 :]
+
 
 class TrustRegion:
     """Steps from a point whose value is known; call `step` until it returns a reason.
@@ -104,11 +110,11 @@ class TrustRegion:
             fit = self._fit()
             self.second.update(run, self.x, self.radius)
             s, promised = self._next_step()
-            length = float(np.linalg.norm(s))
+            length = math.sqrt(float(s @ s))
             self.predicted = promised[int(self.second.is_followed)]
             short = SHORT_IF_SURE if self.second.is_sure else SHORT
             if length >= short * self.rho and self.predicted > 0:
-                return (yield from self._try(run, fit, s, promised))
+                return (yield from self._try(run, fit, s, length, promised))
             far = self._farthest()
             if far is not None:
                 return (yield from self._replace(run, far))
@@ -147,9 +153,8 @@ class TrustRegion:
             self._take(x, value, None)
         return value
 
-    def _try(self, run: Run, fit: Fit, s: np.ndarray, promised: tuple[float, float]) -> Steps:
+    def _try(self, run: Run, fit: Fit, s: np.ndarray, length: float, promised: tuple[float, float]) -> Steps:
         """Evaluate a step, and let radius and rho follow from what it gained."""
-        length = float(np.linalg.norm(s))
         x, before = np.clip(self.x + s, -HALF, HALF), self.f
         value = float((yield from run.evaluate(x))[0])
         if not math.isfinite(value):
@@ -186,14 +191,14 @@ class TrustRegion:
         column = fit.inverse[:, far]
         slope = column[count + 1 :]
         axes = np.linalg.eigh((fit.points.T * column[:count]) @ fit.points)[1]
-        ways = [axes[:, 0], axes[:, -1]]
-        steepness = float(np.linalg.norm(slope))
+        ways = axes.T[[0, -1]]
+        steepness = math.sqrt(float(slope @ slope))
         if steepness > 0:
-            ways.append(slope / steepness)
-        distance = float(np.linalg.norm(self.points[far] - self.x))
-        length = max(min(NEAR * distance, SHRINK * self.radius), self.rho)
-        around = np.clip(self.x + length * np.concatenate([ways, np.negative(ways)]), -HALF, HALF)
-        x = around[int(np.argmax([abs(fit.shares(point)[far]) for point in around]))]
+            ways = np.concatenate([ways, [slope / steepness]])
+        apart = self.points[far] - self.x
+        length = max(min(NEAR * math.sqrt(float(apart @ apart)), SHRINK * self.radius), self.rho)
+        around = (self.x + length * np.concatenate([ways, -ways])).clip(-HALF, HALF)
+        x = around[int(np.argmax(np.abs(fit.shares_of(far, around))))]
         value = float((yield from run.evaluate(x))[0])
         if math.isfinite(value):
             self._take(x, value, far)
@@ -215,14 +220,14 @@ class TrustRegion:
     def _least_useful(self, fit: Fit, x: np.ndarray, value: float) -> int:
         """The point that a new one makes superfluous: it is far away, or lies in the same direction."""
         best = x if value < self.f else self.x
-        distance = np.linalg.norm(self.points - best, axis=1) / max(SHRINK * self.radius, self.rho)
+        distance = _lengths(self.points - best) / max(SHRINK * self.radius, self.rho)
         merit = np.abs(fit.shares(x)) * np.maximum(1.0, distance) ** NEARNESS
         if value >= self.f:
             merit[int(np.argmin(self.values))] = 0.0
         return int(np.argmax(merit))
 
     def _farthest(self) -> int | None:
-        distance = np.linalg.norm(self.points - self.x, axis=1)
+        distance = _lengths(self.points - self.x)
         worst = int(np.argmax(distance))
         return worst if distance[worst] > FAR * max(self.radius, self.rho) else None
 
@@ -239,14 +244,14 @@ class TrustRegion:
         s = (self.points - self.x) / scale
         equations = np.zeros((n + d + 1, n + d + 1))
         equations[:n, :n] = 0.5 * (s @ s.T) ** 2
-        equations[:n, :n].flat[:: n + 1] += RIDGE
+        equations.flat[: n * (n + d + 2) : n + d + 2] += RIDGE
         equations[:n, n] = equations[n, :n] = 1
         equations[:n, n + 1 :], equations[n + 1 :, :n] = s, s.T
         try:
             inverse = np.linalg.inv(equations)
         except np.linalg.LinAlgError:
             inverse = np.linalg.pinv(equations)
-        left = self.values - self.f - 0.5 * np.einsum("ki,ij,kj->k", s, self.hessian * scale**2, s)
+        left = self.values - self.f - 0.5 * ((s @ (self.hessian * scale**2)) * s).sum(axis=1)
         solved = inverse[:, :n] @ left
         self.gradient = solved[n + 1 :] / scale
         self.hessian = self.hessian + (s.T * solved[:n]) @ s / scale**2
@@ -256,6 +261,10 @@ class TrustRegion:
     def _minimiser(self, gradient: np.ndarray, hessian: np.ndarray) -> np.ndarray:
         """The step to a minimiser of a model within the radius; coordinates that meet a face stay there."""
         lower, upper = -HALF - self.x, HALF - self.x
+        if lower.max() < 0 < upper.min():  # not on a face, and mostly the step stays off them
+            step = minimiser_within(gradient, *np.linalg.eigh(hessian), self.radius)
+            if (step <= upper).all() and (step >= lower).all():
+                return step
         s = np.zeros_like(self.x)
         free = ~(((upper <= 0) & (gradient < 0)) | ((lower >= 0) & (gradient > 0)))
         room = self.radius
@@ -275,3 +284,7 @@ class TrustRegion:
             free[met] = False
             room = math.sqrt(max(self.radius**2 - float(s @ s), 0.0))
         return s
+
+
+def _lengths(rows: np.ndarray) -> np.ndarray:
+    return np.sqrt((rows * rows).sum(axis=1))

@@ -2,10 +2,12 @@
 
 A function that is rough, jumps or has many minima can look like noise, and noise like such a function. What tells them
 apart is the same point evaluated again. So when quasi-Newton says that differences of nearby values are noise, is stuck
-(maybe at a value that was luck), or a line through the start turns too often for it to be tried, the best point is
-evaluated twice more: if the values differ, the search goes on as `noisy=True` would, with all that was seen; if they do
-not, nothing but two evaluations is lost. Near the end a best value that stands alone is doubted, too: rare outliers are
-noticed by nothing else, and are what a search ends with.
+(maybe at a value that was luck), a line through the start turns too often for it to be tried, or what was seen around
+the best point cannot be explained (`l2e.portfolio.unexplained`), the best point is evaluated twice more. If the values
+do not differ, nothing but two evaluations is lost. If they do, a search that relied on differences goes on as
+`noisy=True` would, with all that was seen; another one goes on as it is, and in the end candidates are compared. Near
+the end a best value that stands alone is doubted, too: rare outliers are noticed by nothing else, and are what a search
+ends with.
 """
 
 import dataclasses
@@ -19,10 +21,12 @@ from l2e.core.box import Box
 from l2e.core.lattice import MixedBox
 from l2e.core.program import AbstractProgram
 from l2e.core.search import Account, Assessment, Known, Noise, Span
+from l2e.portfolio.evaluated import Evaluated
 from l2e.portfolio.method import Portfolio
-from l2e.portfolio.noisy import Evaluated, Noisy
+from l2e.portfolio.noisy import SEARCHED, Noisy
 from l2e.portfolio.policy import LARGE_ABOVE
 from l2e.portfolio.reasons import Reason
+from l2e.portfolio.unexplained import SAME, Doubt, size_of
 
 SUSPICIOUS = frozenset({str(Reason.NOISY), str(Reason.WAVY), str(Reason.STUCK)})
 """Notes of the method after which a point is evaluated again."""
@@ -30,8 +34,8 @@ SUSPICIOUS = frozenset({str(Reason.NOISY), str(Reason.WAVY), str(Reason.STUCK)})
 REPEATS = 2
 """How often."""
 
-LEAST_LEFT = 10
-"""With fewer evaluations left per dimension nothing would be gained by knowing."""
+LEAST_LEFT = 30
+"""With fewer evaluations left per dimension no search begins anew under noise."""
 
 LATE, LEAST_TO_DECIDE = 0.9, 16
 """A best value that stands alone is doubted when this share of the budget is used and at least so many are left."""
@@ -39,10 +43,6 @@ LATE, LEAST_TO_DECIDE = 0.9, 16
 ALONE, OTHERS = 3.0, (0.1, 0.75)
 """It stands alone if it is this many times farther below the first of these quantiles than that is below the second:
 the values of a search crowd towards the best."""
-
-SAME = 1e-9
-"""Values of one point that differ by no more than this share of their size, or of how the values seen are spread, are
-the same: sums in another order differ, too."""
 
 CHECK = "checking for noise"
 """The name of the repeated evaluations in the trace."""
@@ -64,6 +64,7 @@ class Watchful(AbstractProgram):
         search = self.inner.batches(space, seed, budget, start, inner)
         seen = Evaluated()
         batch = next(search)
+        doubt = Doubt(space)
         checks: list[Span] = []
         noticed = isolated = False
         while True:
@@ -72,8 +73,16 @@ class Watchful(AbstractProgram):
             seen.add(batch, told)
             batch = search.send(told)
             used = seen.count + REPEATS * len(checks)
-            early = not noticed and budget - used >= LEAST_LEFT * space.dimension
-            early = early and not account.notes.isdisjoint(SUSPICIOUS)
+            left = budget - used
+            suspicious = not account.notes.isdisjoint(SUSPICIOUS)
+            anew = suspicious and left >= LEAST_LEFT * space.dimension
+            if account.noise is not None:
+                if anew or used >= SEARCHED * budget:
+                    break
+                continue
+            early = not noticed and left >= LEAST_TO_DECIDE and (suspicious or doubt.look(seen))
+            if doubt.flat:
+                account.notes.add(str(Reason.FLAT))
             late = not isolated and LATE * budget <= used <= budget - LEAST_TO_DECIDE
             if not math.isfinite(seen.best_f) or not (early or (late and _isolated(seen.values))):
                 isolated = isolated or late
@@ -86,13 +95,18 @@ class Watchful(AbstractProgram):
             account.noise = _noise(seen.best_x, np.append(seen.best_f, again), values)
             checks.append(check)
             if account.noise is not None:
-                account.spans[-1] = check._replace(reason="noise")
-                kept = np.isfinite(values)
-                known = Known(seen.points[kept], values[kept])
-                method = Noisy(self.inner)
-                if early:
-                    return (yield from self._under_noise(method, space, seed, budget - check.end, known, account))
-                return (yield from method.decide(space, *known, budget - check.end, check.end, account))
+                checks[-1] = check._replace(reason="noise")
+                if anew or check.end >= SEARCHED * budget:
+                    break
+        used = seen.count + REPEATS * len(checks)
+        spans = _until(functools.reduce(_with, checks, list(inner.spans)), used)
+        ended = [one._replace(reason=str(Reason.LIMIT)) if one.reason == Reason.RUNNING else one for one in spans]
+        account.spans = ended
+        method = Noisy(self.inner)
+        if anew:
+            yield from self._under_noise(method, space, seed, budget - used, seen.known(), account)
+        else:
+            yield from method.decide(space, *seen.known(), budget - used, used, account)
 
     def _under_noise(
         self, method: Noisy, space: Box, seed: int, budget: int, seen: Known, account: Account
@@ -144,9 +158,7 @@ def _noise(point: np.ndarray, values: np.ndarray, seen: np.ndarray) -> Noise | N
     finite = values[np.isfinite(values)]
     if len(finite) < 2:
         return None
-    quartiles = np.quantile(seen[np.isfinite(seen)], (0.25, 0.75))
-    size = max(float(np.abs(finite).max()), float(quartiles[1] - quartiles[0]))
-    if not float(finite.max() - finite.min()) > SAME * size:
+    if not float(finite.max() - finite.min()) > SAME * size_of(finite, seen):
         return None
     return Noise(point.copy(), tuple(finite.tolist()))
 

@@ -55,7 +55,7 @@ def run_page(title: str, facts: dict[str, str], evaluations: Evaluations, refres
 
 def convergence(evaluations: Evaluations) -> str:
     """The best value over evaluations as an SVG; failures are marked at its foot."""
-    best = best_so_far(evaluations.f, evaluations.status)
+    best = best_so_far(evaluations)
     first = int(np.argmax(np.isfinite(best))) if np.isfinite(best).any() else len(best)
     if first >= len(best):
         return "<p>No evaluation has given a value yet.</p>"
@@ -93,7 +93,7 @@ def convergence(evaluations: Evaluations) -> str:
 
 def parallel_coordinates(evaluations: Evaluations) -> str:
     """The best points as lines across the coordinates, better ones darker."""
-    usable = np.flatnonzero((evaluations.status == "ok") & np.isfinite(evaluations.f))
+    usable = np.flatnonzero(evaluations.usable)
     if not len(usable):
         return "<p>None yet.</p>"
     x, d = evaluations.x, evaluations.x.shape[1]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from l2e.core.checkpoint import write_whole
+from l2e.core.constraints import EQUAL
 from l2e.core.errors import require, unknown
-from l2e.core.journal_frames import Recorded
+from l2e.core.journal_frames import Evaluation, Recorded
 from l2e.core.record import Evaluations, status_of
 
 FORMATS = (".csv", ".parquet")
@@ -26,7 +27,36 @@ def evaluations_of(recorded: Recorded) -> Evaluations:
         np.asarray([one.seconds for one in known]),
         np.asarray([one.part for one in known], dtype=object),
         [one.reason or "" for one in known],
+        constraints=(constraints := _constraints(recorded)),
+        allowed=None if constraints is None else _allowed(recorded, constraints),
     )
+
+
+def _allowed(recorded: Recorded, constraints: np.ndarray) -> np.ndarray:
+    """Which evaluations fulfil the constraints that came with them."""
+    inequalities = int(recorded.header["settings"]["returns"][0])
+    missed = np.where(np.arange(constraints.shape[1]) < inequalities, constraints, np.abs(constraints) - EQUAL)
+    return np.asarray((missed <= 0).all(axis=1))
+
+
+def best_of(recorded: Recorded) -> tuple[Evaluation | None, str]:
+    """The best evaluation, and what is to be said of its constraints."""
+    seen, known = evaluations_of(recorded), recorded.evaluations
+    best = min((known[i] for i in np.flatnonzero(seen.usable)), key=lambda one: one.value, default=None)
+    if seen.allowed is not None:
+        return best, f" (of {int(seen.allowed.sum())} points that fulfil the constraints)"
+    kinds = recorded.header.get("settings", {}).get("kinds") or [None]
+    return best, " (the lowest; constraints are not in the file)" if kinds[0] == "constrained" else ""
+
+
+def _constraints(recorded: Recorded) -> np.ndarray | None:
+    settings = recorded.header.get("settings", {})
+    if settings.get("returns") is None:
+        return None
+    nothing = np.full(sum(settings["returns"]), np.nan)
+    told = {np.asarray(point, dtype=np.float64).tobytes(): row for point, row in settings.get("returned") or []}
+    rows = [told.get(one.x.tobytes(), nothing) if one.rows is None else one.rows for one in recorded.evaluations]
+    return np.asarray(rows).reshape(-1, len(nothing))
 
 
 def export_run(recorded: Recorded, path: Path) -> int:
@@ -45,9 +75,9 @@ def export_run(recorded: Recorded, path: Path) -> int:
     return len(evaluations)
 
 
-def best_so_far(values: np.ndarray, status: np.ndarray) -> np.ndarray:
+def best_so_far(evaluations: Evaluations) -> np.ndarray:
     """The best value up to each evaluation, infinite before the first."""
-    usable = np.where((status == "ok") & np.isfinite(values), values, np.inf)
+    usable = np.where(evaluations.usable, evaluations.f, np.inf)
     return np.minimum.accumulate(usable) if len(usable) else usable
 
 

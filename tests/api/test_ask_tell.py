@@ -33,6 +33,21 @@ def test_is_the_same_search_as_minimize(method) -> None:
     assert (result.nfev, result.nit, result.fun, result.reason) == (300, other.nit, other.fun, "budget")
 
 
+def test_without_a_budget_is_the_same_search_as_minimize_without_one(tmp_path) -> None:
+    opt = l2e.Optimizer(bounds=BOUNDS, rng=0)
+    other = l2e.minimize(values, bounds=BOUNDS, rng=0, vectorized=True)
+    path = tmp_path / "search.l2e"
+    while opt.result().nfev < other.nfev:
+        points = opt.ask()
+        opt.tell(points, values(points))
+        if opt.result().nfev >= 100 and not path.exists():  # in between, and after the first horizon
+            opt.save(path)
+            opt = l2e.Optimizer.load(path)
+    assert path.exists()
+    np.testing.assert_array_equal(opt.result().evaluations.x[: other.nfev], other.evaluations.x)
+    assert not opt.stop()
+
+
 def test_ask_repeats_until_told_and_order_does_not_matter() -> None:
     left, right = make(), make()
     for _ in range(5):

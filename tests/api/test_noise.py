@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 
 import l2e
+from l2e.core.box import box
+from l2e.portfolio.evaluated import Evaluated
 from l2e.portfolio.noisy import error_of_mean, error_of_median
+from l2e.portfolio.quadratic import left_unexplained
 from l2e.portfolio.smoothing import SmoothingRun, scores_of
 from l2e.portfolio.surrogate import kendall
+from l2e.portfolio.unexplained import Doubt
 
 BOUNDS = [(-5.0, 5.0)] * 5
 BEST = np.asarray([1, -2, 0.5, 3, -1.0])
@@ -203,3 +207,65 @@ def test_whatever_comes_the_budget_is_used_and_no_part_fails(kind: str, noisy: b
             result = l2e.minimize(functions[kind], bounds=[(-5, 5)] * dimension, budget=budget, rng=0, noisy=noisy)
             assert result.nfev == budget
             assert not any("failed" in span.reason for span in result.trace)
+
+
+@pytest.mark.parametrize("per_dimension", [30, 50, 100])
+@pytest.mark.parametrize("dimension", [3, 8])
+def test_noise_is_noticed_in_short_searches(dimension: int, per_dimension: int) -> None:
+    """Whoever goes on after the look or the scout, also if quasi-Newton is never tried."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        result = l2e.minimize(
+            lambda x, rng=rng: float(((x - 1) ** 2).sum()) + rng.standard_normal(),
+            bounds=[(-5, 5)] * dimension,
+            budget=per_dimension * dimension,
+            rng=seed,
+        )
+        assert result.noise is not None
+        assert result.nfev == per_dimension * dimension
+        assert result.trace[-1].part == "deciding"
+        assert result.fun_evaluations >= 1
+        spans = result.trace
+        assert [span.begin for span in spans][1:] == [span.end for span in spans][:-1]
+        assert spans[-1].end == result.nfev
+        assert "running" not in [span.reason for span in spans]
+
+
+def ellipsoid(x: np.ndarray) -> float:
+    return float((10.0 ** np.linspace(0, 6, len(x)) * (x - 1) ** 2).sum())
+
+
+def valley(x: np.ndarray) -> float:
+    return float((100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2).sum())
+
+
+@pytest.mark.parametrize("f", [ellipsoid, valley, lambda x: 1e6 + ellipsoid(x)])
+@pytest.mark.parametrize("per_dimension", [20, 60])
+def test_smooth_functions_are_not_suspected(f: Any, per_dimension: int) -> None:
+    for dimension in (2, 5):
+        options: dict[str, Any] = {"bounds": [(-5, 5)] * dimension, "budget": per_dimension * dimension, "rng": 0}
+        watched, unwatched = l2e.minimize(f, **options), l2e.minimize(f, noisy=False, **options)
+        np.testing.assert_array_equal(watched.evaluations.x, unwatched.evaluations.x)
+        assert watched.noise is None
+
+
+def test_what_a_quadratic_cannot_explain() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((40, 4))
+    matrix = rng.standard_normal((4, 4))
+    smooth = ((points @ matrix) ** 2).sum(axis=1) + points[:, 0]
+    assert left_unexplained(points, smooth, 5.0) < 1e-6
+    assert left_unexplained(points, rng.standard_normal(40), 5.0) > 1
+    assert 1e-3 < left_unexplained(points, smooth + 2 * rng.standard_normal(40), 5.0) < 1
+
+
+def test_values_that_differ_by_rounding_are_explained() -> None:
+    rng = np.random.default_rng(0)
+    space = box([(-5.0, 5.0)] * 3)
+    for size, expected in ((1e-12, False), (1.0, True)):
+        seen, doubt = Evaluated(), Doubt(space)
+        said = []
+        for _ in range(20):
+            seen.add(rng.uniform(-1, 1, (5, 3)), 1e3 + size * rng.standard_normal(5))
+            said.append(doubt.look(seen))
+        assert any(said) == expected

@@ -50,6 +50,24 @@ def test_populations_are_multiples_of_the_workers() -> None:
     assert set(batches) == {10}  # 8 otherwise
 
 
+@pytest.mark.parametrize("method", ["lshade", "sahlpso", "pycma"])
+def test_populations_that_shrink_or_are_not_ours_fit_the_workers_too(method) -> None:
+    if method == "pycma":
+        pytest.importorskip("cma")
+    batches = []
+    l2e.minimize(
+        valley,
+        bounds=BOUNDS,
+        budget=800,
+        rng=0,
+        method=method,
+        workers=(map, 6),
+        callback=lambda state: batches.append(len(state.points)),
+    )
+    assert sum(batches) / 6 >= 0.95 * sum(-(-size // 6) for size in batches)
+    assert {size % 6 for size in batches[1:-2]} == {0}
+
+
 def test_crashed_points_fail_and_the_run_goes_on() -> None:
     with pytest.warns(RuntimeWarning, match="SIGKILL, perhaps out of memory"):
         result = l2e.minimize(crashing_valley, bounds=BOUNDS, budget=40, rng=3, method="lshade", workers=2)
@@ -209,9 +227,11 @@ def test_an_optimizer_with_workers_asks_up_to_n_and_refuses_what_it_did_not_give
 
 def test_a_saved_optimizer_with_workers_gives_the_points_again_that_were_out(tmp_path) -> None:
     optimizer = l2e.Optimizer(bounds=BOUNDS, budget=60, rng=1, workers=4)
+    for _ in range(2):
+        hand = list(optimizer.ask())
+        optimizer.tell(hand, [valley(x) for x in hand])
     hand = list(optimizer.ask())
-    optimizer.tell(hand, [valley(x) for x in hand])
-    hand = list(optimizer.ask())
+    assert len(hand) == 4
     optimizer.tell(hand[:1], [valley(hand[0])])
     optimizer.save(tmp_path / "run.l2e")
     again = l2e.Optimizer.load(tmp_path / "run.l2e")

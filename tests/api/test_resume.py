@@ -293,3 +293,36 @@ def test_hostile_headers_are_checkpoint_errors(tmp_path) -> None:
         path.write_bytes(opening(header))
         with pytest.raises(CheckpointError):
             l2e.Optimizer.load(path)
+
+
+def test_a_run_without_a_budget_resumes_as_one_without(tmp_path) -> None:
+    path = tmp_path / "run.l2e"
+    whole = l2e.minimize(valley, bounds=BOUNDS, rng=3)
+    for at in (50, 150, 200):
+        with pytest.raises(l2e.InterruptedSearch):
+            l2e.minimize(Stopping(at), bounds=BOUNDS, rng=3, checkpoint=path)
+    resumed = l2e.minimize(valley, bounds=BOUNDS, rng=3, checkpoint=path)
+    np.testing.assert_array_equal(resumed.evaluations.x, whole.evaluations.x)
+    assert (resumed.reason, resumed.fun) == (whole.reason, whole.fun) == ("settled", whole.fun)
+    header = read_journal(path).header
+    assert header["open"] is True
+
+
+def test_a_run_without_a_budget_goes_on_with_one(tmp_path) -> None:
+    path = tmp_path / "run.l2e"
+    begun = l2e.minimize(valley, bounds=BOUNDS, rng=3, checkpoint=path, patience=90)
+    with_one = l2e.minimize(valley, bounds=BOUNDS, budget=begun.nfev + 300, checkpoint=path)
+    assert with_one.nfev == begun.nfev + 300
+    np.testing.assert_array_equal(with_one.evaluations.x[: begun.nfev], begun.evaluations.x)
+
+
+def test_a_raised_budget_is_planned_for_and_raising_it_in_steps_changes_nothing(tmp_path) -> None:
+    at_once, in_steps = tmp_path / "once.l2e", tmp_path / "steps.l2e"
+    short = l2e.minimize(valley, bounds=BOUNDS, budget=83, rng=3, checkpoint=at_once)
+    long = l2e.minimize(valley, bounds=BOUNDS, budget=700, rng=3, checkpoint=at_once)
+    for budget in (83, 90, 303, 700):
+        steps = l2e.minimize(valley, bounds=BOUNDS, budget=budget, rng=3, checkpoint=in_steps)
+    np.testing.assert_array_equal(long.evaluations.x[:83], short.evaluations.x)
+    np.testing.assert_array_equal(long.evaluations.x, steps.evaluations.x)
+    assert long.trace[-1].end == 700
+    assert "a new plan" in {span.reason for span in long.trace}

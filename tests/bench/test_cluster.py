@@ -88,6 +88,8 @@ def test_a_killed_dask_worker_changes_no_record(tmp_path, found) -> None:
         engine.close()
 
 
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # Ray starts its nodes by fork, with JAX in this process
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_killed_ray_node_changes_no_record(tmp_path, found) -> None:
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster

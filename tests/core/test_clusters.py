@@ -1,6 +1,8 @@
 """Evaluations by joblib, Dask and Ray, on real clusters of this machine; skipped where they are not installed."""
 
 import math
+import os
+import sys
 
 import numpy as np
 import pytest
@@ -41,10 +43,12 @@ def test_two_nodes_of_ray_give_the_same_search_and_survive_dead_processes() -> N
     utilities = pytest.importorskip("ray.cluster_utils")
     cluster = utilities.Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     cluster.add_node(num_cpus=1)
-    ray.init(address=cluster.address, log_to_driver=False)
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}  # tasks import the objectives of these tests
+    ray.init(address=cluster.address, log_to_driver=False, runtime_env={"env_vars": path})
     try:
         assert crew_size(ray) == 2
         result = l2e.minimize(valley, bounds=BOUNDS, budget=60, rng=3, workers=ray)
+        assert result.failures == []
         np.testing.assert_array_equal(result.evaluations.x, expected(2))
         from l2e.core.box import box
         from l2e.core.evaluator import Evaluator

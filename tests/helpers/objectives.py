@@ -23,6 +23,12 @@ def shaken_valley(x) -> float:
     return valley(x)
 
 
+def shaken_bowl_in_ball(x) -> tuple[float, list[float]]:
+    """A value with a constraint; later points of a batch often arrive first."""
+    time.sleep(abs(hash(x.tobytes())) % 7 * 1e-3)
+    return float(((x - 1) ** 2).sum()), [float(x @ x - 1)]
+
+
 def by_order(x) -> float:
     """What the first coordinate orders: 0 to compute, 1 to crash, 2 to exit, 3 to hang, 4 to raise, 5 to say None."""
     order = int(x[0])

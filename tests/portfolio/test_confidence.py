@@ -36,9 +36,16 @@ def test_noise_is_noticed():
     assert result.confidence is None  # a search that went on under noise was not measured
 
 
-def test_plateaus_are_noticed():
-    result = solve(lambda x: float(np.round(((x - 1) ** 2).sum() / 20)), budget=800)
+@pytest.mark.parametrize("budget", [80, 140, 200, 400, 800])
+def test_plateaus_are_noticed_whoever_searches(budget):
+    result = solve(lambda x: float(np.round(((x - 1) ** 2).sum() / 20)), budget=budget)
     assert any("plateaus" in warning for warning in result.warnings)
+    assert result.confidence in MEASURED["plateaus"].values()
+
+
+def test_values_that_repeat_where_a_search_converged_are_no_plateaus():
+    for offset in (0.0, 1e3):
+        assert not any("plateaus" in w for w in solve(lambda x: offset + float(((x - 1) ** 2).sum())).warnings)  # noqa: B023
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,12 @@ import pytest
 
 from l2e.core.box import box
 from l2e.core.program import ProgramSearch
+from l2e.portfolio.gate import ACTIONS, FEATURES, Gate, GateWeights
 from l2e.portfolio.method import Portfolio
-from l2e.portfolio.parallel import ParallelRun, spare
+from l2e.portfolio.parallel import ParallelRun, spare, widened
+from l2e.portfolio.policy import Policy
+from l2e.portfolio.searches import evolution
+from l2e.portfolio.surrogate import Surrogate
 
 WORKERS = 8
 
@@ -80,3 +84,42 @@ def test_nothing_is_looked_ahead_at_beyond_the_budget() -> None:
 def test_batches_are_filled_up_to_three_quarters_of_the_workers() -> None:
     assert [spare(n, 8) for n in (1, 5, 6, 8, 9, 13)] == [5, 1, 0, 0, 3, 0]
     assert spare(1, 1) == 0
+
+
+def test_populations_fit_the_workers() -> None:
+    assert [widened(n, 8) for n in (2, 4, 6, 8, 9, 10, 11, 12, 16, 18)] == [8, 8, 6, 8, 8, 8, 11, 12, 16, 16]
+    assert widened(10, 1) == 10
+
+
+def test_the_start_is_evaluated_with_what_is_asked_first() -> None:
+    gradient, probe = played(bowl, 3, 60)[0], played(valley, 3, 150)[0]
+    assert len(gradient) == len(probe) == 4
+    assert (np.abs(gradient - gradient[0]).max(axis=1) < 1e-6).all()
+    assert np.abs(probe[3] - probe[0]).min() > 1e-6  # steps along some coordinates, along the others, along all
+    np.testing.assert_array_equal(probe[1] + probe[2] - probe[0], probe[3])
+
+
+def test_idle_workers_have_minimisers_of_models_that_could_be_true() -> None:
+    rng = np.random.default_rng(3)
+    points = rng.uniform(-2, 2, (40, 2))
+    run = ParallelRun(2, 400, rng, workers=8)
+    run.remember(points, bowl(points) + 0.01 * np.sin(9 * points).sum(axis=1))
+    surrogate, mean, matrix = Surrogate(Policy(), Policy().near), np.asarray([0.5, -0.2]), 0.5 * np.eye(2)
+    assert surrogate.fit(run, mean, matrix, 6)
+    own = surrogate.minimiser_in(mean, matrix)
+    np.testing.assert_allclose(own, surrogate.minimiser(), atol=1e-9)
+    other = mean + np.asarray([0.1, 0.2])  # the same place from another frame
+    shifted = surrogate.minimiser_in(other, 2 * matrix)
+    np.testing.assert_allclose(other + 2 * matrix @ shifted, mean + matrix @ own, atol=1e-9)
+    others = np.asarray([surrogate.minimiser_in(mean, matrix, rng) for _ in range(20)])
+    away = np.linalg.norm(others - own, axis=1)
+    assert (away > 0).all()
+    assert np.median(away) < 0.3  # in units of the sampling distribution
+
+
+@pytest.mark.parametrize(("workers", "dimension", "chosen"), [(1, 10, "wide"), (8, 10, "newton"), (8, 2, "wide")])
+def test_a_gate_prefers_quasi_newton_where_it_keeps_all_workers_busy(workers, dimension, chosen) -> None:
+    inner, outer = np.zeros((1, len(FEATURES))), np.zeros((len(ACTIONS), 1))
+    gate = Gate(GateWeights(inner, np.zeros(1), outer, outer @ inner, np.asarray([0.0, 0.05, -1.0, -1.0])))
+    run = ParallelRun(dimension, 500, np.random.default_rng(0), workers=workers)
+    assert gate.choose(run, evolution(run, np.zeros(dimension), 1.0)) == chosen

@@ -2,6 +2,7 @@ import numpy as np
 from helpers.searching import drive, fresh_run, rotation, searched
 
 from l2e.portfolio.policy import Policy
+from l2e.portfolio.reasons import Reason
 from l2e.portfolio.router import Router
 from l2e.portfolio.starts import Starts
 
@@ -61,7 +62,7 @@ def traced(budget):
 def test_with_much_to_spend_other_starts_are_tried_before_a_population_and_after_it():
     trace, run = traced(1000 * D)
     parts = [span.part for span in trace]
-    population = parts.index("shrinking")
+    population = parts.index("L-SHADE")  # slopes lead to a few minima
     assert parts[:population].count("starts") > 5
     assert parts[population + 1 :].count("starts") >= 2
     last = [span for span in trace if span.part == "starts"][-1]
@@ -74,3 +75,63 @@ def test_with_little_left_no_other_start_is_tried():
     few = round(POLICY.other_starts_least / POLICY.other_starts)
     assert "starts" not in {span.part for span in traced(few * D)[0]}
     assert "starts" in {span.part for span in traced(4 * few * D)[0]}
+
+
+def judged(function, budget=1000 * D, dimension=D):
+    """The parts of a search, the evaluations of each summed, and its run."""
+    _, run = searched(Router(), function, np.full(dimension, 0.1), budget)
+    spent = dict.fromkeys((span.part for span in run.account.spans), 0)
+    for span in run.account.spans:
+        spent[span.part] += span.end - span.begin
+    return spent, run
+
+
+def many_wells(x):
+    """Smooth wells all over the cube, without anything that leads from one to another."""
+    rng = np.random.default_rng(5)
+    places, widths = rng.uniform(-4.5, 4.5, (60, D)), rng.uniform(0.3, 3, 60)
+    depths = rng.uniform(0.3, 0.9, 60)
+    depths[0] = 1.0
+    q = ((np.asarray(x) - places) ** 2).sum(axis=1) * widths / D
+    return float(1 - (depths * np.exp(-q)).max())
+
+
+def rastrigin(x):
+    y = rotation(len(x)) @ (np.asarray(x) - 1.3)
+    return float((y**2 + 10 * (1 - np.cos(2 * np.pi * y))).sum())
+
+
+def saw(x):
+    """Kinks all over the cube: no slope leads anywhere."""
+    y = rotation(len(x)) @ np.asarray(x)
+    return float((np.abs(y) + 3 * np.abs(np.mod(3.7 * y, 2) - 1)).sum())
+
+
+def test_where_slopes_lead_to_minima_without_structure_other_starts_have_most_of_the_rest():
+    spent, run = judged(many_wells)
+    assert spent["newton"] + spent["starts"] > 0.6 * run.budget
+
+
+def test_where_a_quadratic_explains_the_whole_or_there_are_no_slopes_a_population_has_most():
+    for function in (rastrigin, saw):
+        spent, run = judged(function)
+        assert spent["starts"] > 0
+        assert spent["newton"] + spent["starts"] < 0.3 * run.budget
+        assert spent["shrinking"] > 0.4 * run.budget
+
+
+def test_structure_is_what_a_quadratic_explains_of_the_ranks():
+    _, _, starts = taken(lambda x: float(np.exp(((x - 1) ** 2).sum())), 4)
+    assert starts.structure() > 0.8
+    _, _, starts = taken(lambda x: float(np.sin(9 * x).sum()), 4)
+    assert starts.structure() < 0.3
+    assert Starts(D).structure() == 0
+    _, _, starts = taken(lambda x: np.nan, 4)
+    assert starts.structure() == 0
+
+
+def test_searches_without_slopes_are_unsound():
+    starts = Starts(D)
+    assert starts.soundness == 1
+    starts.ends += [Reason.CONVERGED, Reason.SURPASSED, Reason.STUCK, Reason.RUGGED]
+    assert starts.soundness == 0.5

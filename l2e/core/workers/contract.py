@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from l2e.core.answers import as_numbers, description
+from l2e.core.answers import description, values_and_rows
 from l2e.core.stops import ObjectiveError
 
 
@@ -29,7 +29,8 @@ class Outcome(NamedTuple):
 
     **Fields:** `number`: of the point; `value`: NaN if there is none; `reason`: why there is none, else None; `where`:
     the last line of the traceback, if it raised; `seconds`: that the function took; `died`: whether the process that
-    evaluated it is gone; `wrong`: whether the function answered something that is not a number.
+    evaluated it is gone; `wrong`: whether the function answered something that is not a number; `rows`: the further
+    numbers that it returned with the value, if it returns any.
     """
 
     number: int
@@ -39,6 +40,7 @@ class Outcome(NamedTuple):
     seconds: float = float("nan")
     died: bool = False
     wrong: bool = False
+    rows: tuple[float, ...] | None = None
 
 
 class AbstractCrew(abc.ABC):
@@ -78,9 +80,11 @@ def measured(function: Callable[[Any], Any], number: int, point: np.ndarray) -> 
         return (number, float("nan"), f"raised {description(error)}", last_line(error), time.perf_counter() - began)
     seconds = time.perf_counter() - began
     try:
-        return (number, float(as_numbers(answer, 1)[0]), None, "", seconds)
+        values, rows = values_and_rows(answer, 1)
     except ObjectiveError as error:
         return (number, float("nan"), str(error), "", seconds, False, True)
+    further = () if rows is None else (False, False, tuple(rows[0].tolist()))
+    return (number, float(values[0]), None, "", seconds, *further)
 
 
 def last_line(error: BaseException) -> str:

@@ -64,6 +64,22 @@ class Processes(AbstractCrew):
         self._failed_starts = 0
         self._context = multiprocessing.get_context("spawn")
 
+    def begin(self) -> None:
+        """Start a process now and wait until it is ready.
+
+        **Raises:** `WorkersError` if it cannot use the function, or ends.
+        """
+        worker = self._start()
+        try:
+            if not wait([worker.wire], START_SECONDS):
+                self._give_up(worker)
+            self._hear(worker)
+        except WorkersError:
+            self.close()
+            raise
+        if not worker.ready:
+            raise WorkersError("a worker process ended while it started")
+
     @property
     def free(self) -> int:
         return self.size - sum(worker.number is not None for worker in self._workers)
@@ -75,6 +91,8 @@ class Processes(AbstractCrew):
 
     def submit(self, number: int, point: np.ndarray) -> None:
         idle = [worker for worker in self._workers if worker.number is None]
+        if not self._workers:
+            idle = [self._start() for _ in range(self.size)]  # all at once: none is waited for twice
         worker = min(idle, key=lambda one: not one.ready, default=None) or self._start()
         worker.number, worker.since = number, time.monotonic()
         with contextlib.suppress(OSError):  # it has just died, which `wait` will notice
@@ -182,7 +200,10 @@ def pickled(function: Callable[[Any], Any]) -> bytes:
     **Raises:** `TypeError` that says what to do.
     """
     try:
-        return pickle.dumps(function)
+        content = pickle.dumps(function)
+        if b"__main__" in content and getattr(sys.modules["__main__"], "__file__", None) is None:
+            raise pickle.PicklingError("it was typed in, and no other process has it")
+        return content
     except Exception as error:  # noqa: BLE001 - whatever it is, the function has no name there
         try:
             return require("cloudpickle", "workers").dumps(function)

@@ -51,6 +51,13 @@ class ConstrainedMixedRun(MixedRun):
         self._seen(batch, merit)
         return merit
 
+    def know(self, points: np.ndarray, values: np.ndarray, given: np.ndarray) -> None:
+        batch, c = self.grid.snap(points), self.state.of_known(given)
+        self.state.note(batch, values, c)
+        for point, value, constraints in zip(batch, values.tolist(), c, strict=True):
+            self._raw[self.key(point)] = (point.copy(), value, constraints)
+        super().know(points, self.state.merit(values, c), given)
+
     def measure(self, points: np.ndarray) -> Generator[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """Have points of the cube evaluated: values and constraints."""
         batch = self.grid.snap(np.atleast_2d(points))
@@ -81,8 +88,9 @@ class ConstrainedMixedRun(MixedRun):
 
 def search_constrained_grid(run: ConstrainedMixedRun, start: np.ndarray | None = None) -> Nothing:
     """Spend the budget; ends early only where every point there is was evaluated."""
-    first = np.zeros((1, run.dimension)) if start is None else start
-    yield from run.spend("start", run.evaluate(first), lambda values: Reason.DONE)
+    if start is not None or not run.state.begun:
+        first = np.zeros((1, run.dimension)) if start is None else start
+        yield from run.spend("start", run.evaluate(first), lambda values: Reason.DONE)
     set_units(run)
     run.renew()
     widest = int(run.grid.counts.max(initial=1)) // FIRST_REACH

@@ -69,6 +69,15 @@ class Constrained:
         """Constraints of points of the cube."""
         return np.clip(self.constraints.at(self._to_box(points)), -LARGEST, LARGEST)
 
+    def of_known(self, given: np.ndarray) -> np.ndarray:
+        """Constraints of points of the box that were evaluated elsewhere."""
+        return np.clip(self.constraints.at(given), -LARGEST, LARGEST)
+
+    @property
+    def begun(self) -> bool:
+        """Whether a value is known."""
+        return bool(np.isfinite(self.near_f))
+
     def note(self, points: np.ndarray, f: np.ndarray, c: np.ndarray) -> None:
         """Keep the best allowed point and the nearest one."""
         missed = (self.constraints.missed(c) / self.merit.units).sum(axis=1)
@@ -141,6 +150,11 @@ class ConstrainedRun(Run):
 
     def evaluate_aside(self, points: np.ndarray) -> Batches:
         return (yield from self._ask(np.array(mirror(np.atleast_2d(points)))))
+
+    def know(self, points: np.ndarray, values: np.ndarray, given: np.ndarray) -> None:
+        c = self.state.of_known(given)
+        self.state.note(points, values, c)
+        super().know(points, self.state.merit(values, c), given)
 
     def renew(self) -> None:
         """After a change of the merit: begin to compare anew from the best point."""

@@ -35,9 +35,13 @@ REPAIRS = 20
 
 
 def search_constrained(run: ConstrainedRun, start: np.ndarray | None = None) -> Nothing:
-    """Spend the budget; it never ends by itself."""
-    first = np.atleast_2d(np.zeros(run.dimension) if start is None else start)
-    yield from run.spend("start", run.measure(_repaired(run, first)), lambda found: Reason.DONE)
+    """Spend the budget; it never ends by itself.
+
+    **Arguments:** `start`: one point or several; the best known one, or the middle of the cube, if there is none.
+    """
+    if start is not None or not run.state.begun:
+        first = np.atleast_2d(np.zeros(run.dimension) if start is None else start)
+        yield from run.spend("start", run.measure(_repaired(run, first)), lambda found: Reason.DONE)
     set_units(run)
     yield from take_turns(run, "constrained search", lambda turn: _turn(run, turn), lambda: _sample(run))
 

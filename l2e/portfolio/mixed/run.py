@@ -65,8 +65,8 @@ class MixedRun(Run):
         super().remember(points, values)
         self._note(points, values)
 
-    def know(self, points: np.ndarray, values: np.ndarray) -> None:
-        super().know(self.grid.snap(points), values)
+    def know(self, points: np.ndarray, values: np.ndarray, given: np.ndarray) -> None:
+        super().know(self.grid.snap(points), values, given)
 
     def _note(self, points: np.ndarray, values: np.ndarray) -> None:
         for point, value in zip(points, values.tolist(), strict=True):
