@@ -397,7 +397,7 @@ def picture(out: Path, path: Path) -> None:
                 ax.fill_between(told, low, high, color=colour, alpha=0.2, linewidth=0)
         both = [compared(found, method, budget) for method in ("archives", "model") for budget in BUDGETS]
         if all(result is not None and abs(result[0]) < SAME for result in both):
-            ax.text(0.95, 0.9, "models not used", transform=ax.transAxes, ha="right", fontsize=8, color="0.3")
+            ax.text(0.95, 0.9, "as without a model", transform=ax.transAxes, ha="right", fontsize=8, color="0.3")
         ax.set_title(f"{name}, {FAMILIES[name](0).dimension}-D", fontsize=9)
         ax.set_xticks(BUDGETS, [str(budget) for budget in BUDGETS])
         ax.minorticks_off()
