@@ -8,7 +8,8 @@
     python tools/measure_families.py picture docs/results/families.png --out results/families
 
 Forty members (seeds 0 to 39) are learned from, twenty others (from seed 1000) are searched once with each method told
-5, 10, 20 and 50 evaluations per dimension. Runs that are already recorded are not repeated. `table` prints the regret
+5, 10, 20 and 50 evaluations per dimension. Runs that are already recorded are not repeated, nor are those of a model
+that is closed at a budget, which are the default's. `table` prints the regret
 as a multiple of the default's: the geometric mean over members of (f - best known) / (median of 99 random points - best
 known), cut at 1e-4; `*` and `!` mark cells that are better or worse by two paired standard errors.
 """
@@ -27,6 +28,7 @@ import l2e
 from l2e.api.family_model import FamilyModel
 from l2e.core.problem import HostFunction
 from l2e.portfolio.transfer.knowledge import Plan, Plans
+from l2e.portfolio.transfer.method import Transfer
 from l2e.problems.families import FAMILIES
 
 TRAINED, TESTED, FIRST_TESTED = 40, 20, 1000
@@ -92,8 +94,8 @@ def models(name: str, folder: Path) -> dict[str, Callable[[], Any]]:
 
 
 def opened(model: FamilyModel) -> Plans:
-    """The plans of a model, forced open where it is used at all: only gates within the search are judged."""
-    if not any(plan.opened for _, plan in model.plans.entries):
+    """The plans of a model, forced open unless its members share nothing: only gates within the search are judged."""
+    if model.knowledge.kin is not None and not model.knowledge.kin.is_family:
         return model.plans
     entries = tuple((budget, plan._replace(opened=True)) for budget, plan in model.plans.entries)
     return Plans(entries, np.inf)
@@ -130,6 +132,11 @@ def scaled(model: FamilyModel, target: FamilyModel) -> FamilyModel:
     return dataclasses.replace(model, space=target.space, knowledge=other, plans=opened(model))
 
 
+def is_closed(method: Any, budget: float) -> bool:
+    """Whether a model is not used at a budget: then its search is the default's to the bit, and is not run again."""
+    return isinstance(method, Transfer) and not method.plans.plan(budget).opened
+
+
 def read(path: Path) -> list[dict[str, Any]]:
     """The records of a family."""
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
@@ -148,6 +155,7 @@ def run(name: str, folder: Path, out: Path, chosen: list[str], members: range) -
     contestants = {"default": lambda: "auto", **models(name, folder)}
     done = {(row["method"], row["member"], row["budget"]) for row in read(path)}
     defaults = {row["member"]: row["fun"] for row in read(path) if row["method"] == "default" and row["budget"] == 50}
+    plain = {(row["member"], row["budget"]): row for row in read(path) if row["method"] == "default"}
     for method, build in contestants.items():
         if chosen and method not in chosen:
             continue
@@ -158,6 +166,9 @@ def run(name: str, folder: Path, out: Path, chosen: list[str], members: range) -
                 if (method, member, budget) in done:
                     continue
                 built = build() if built is None else built
+                if is_closed(built, budget) and (member, budget) in plain:
+                    rows.append(plain[member, budget] | {"method": method, "trusted": False})
+                    continue
                 problem = make(member)
                 result = l2e.minimize(problem, method=built, budget=budget * problem.dimension, rng=member)
                 row = {"method": method, "member": member, "budget": budget, "fun": result.fun}
@@ -168,6 +179,8 @@ def run(name: str, folder: Path, out: Path, chosen: list[str], members: range) -
                 if budget == BUDGETS[-1] and member in defaults:
                     row["reached"] = reached(result, defaults[member])
                 rows.append(row)
+                if method == "default":
+                    plain[member, budget] = row
             if ("reference", member, 100) not in done and method == "default":
                 problem = make(member)
                 drawn = np.random.default_rng(member).random((99, problem.dimension))
@@ -336,8 +349,11 @@ def overhead(name: str, folder: Path, out: Path) -> None:
 
 def plans(folder: Path, out: Path) -> None:
     """Write down at which budgets the models of forty members are used, and how telling their gradients are."""
-    found = {}
+    path = out / PLANS
+    found = json.loads(path.read_text()) if path.exists() else {}
     for name in FAMILIES:
+        if not (folder / f"{name}-{TRAINED}.safetensors").exists():
+            continue
         model = FamilyModel.load(folder / f"{name}-{TRAINED}")
         kin = model.knowledge.kin
         found[name] = {
@@ -345,11 +361,14 @@ def plans(folder: Path, out: Path) -> None:
             "follow": [model.plans.plan(budget).follow for budget in BUDGETS],
             "foreign": None if kin is None else kin.foreign,
         }
-    (out / PLANS).write_text(json.dumps(found, indent=1) + "\n")
+    path.write_text(json.dumps(found, indent=1) + "\n")
 
 
 SHOWN = {"default": "without a model", "archives": "from journals alone", "model": "learned from functions"}
 """Methods in the picture, and their names there."""
+
+SAME = 0.01
+"""Logarithms of ratios below this are no difference."""
 
 
 def picture(out: Path, path: Path) -> None:
@@ -376,6 +395,9 @@ def picture(out: Path, path: Path) -> None:
             high = [mean * np.exp(error) for mean, error in zip(means, errors, strict=True)]
             if method != "default":
                 ax.fill_between(told, low, high, color=colour, alpha=0.2, linewidth=0)
+        both = [compared(found, method, budget) for method in ("archives", "model") for budget in BUDGETS]
+        if all(result is not None and abs(result[0]) < SAME for result in both):
+            ax.text(0.95, 0.9, "as without a model", transform=ax.transAxes, ha="right", fontsize=8, color="0.3")
         ax.set_title(f"{name}, {FAMILIES[name](0).dimension}-D", fontsize=9)
         ax.set_xticks(BUDGETS, [str(budget) for budget in BUDGETS])
         ax.minorticks_off()

@@ -12,7 +12,8 @@ import numpy as np
 
 from l2e.api import saved
 from l2e.api.family import feature_table, same_box
-from l2e.api.family_model import FamilyModel, by_rule
+from l2e.api.family_model import FamilyModel
+from l2e.api.family_plans import unmeasured
 from l2e.core.box import box
 from l2e.core.checkpoint import CheckpointError
 from l2e.core.errors import unknown
@@ -59,7 +60,7 @@ def learn_from(
     if features is not None:
         knowledge = dataclasses.replace(knowledge, traits=feature_table(features, names))
     evolving, longest = evolves(pasts), median_length(pasts)
-    plans = by_rule(knowledge, evolving, longest)
+    plans = unmeasured(knowledge, evolving, longest)
     seconds = time.perf_counter() - began
     return FamilyModel(pasts[0].space, names, knowledge, plans, (), 0, seconds, "journals", evolving, longest)
 

@@ -11,6 +11,7 @@ import numpy as np
 from l2e._version import __version__
 from l2e.api.catalog import DEFAULT_METHOD
 from l2e.api.family import BUDGETS, same_box
+from l2e.api.family_plans import closed, unmeasured
 from l2e.api.views import view_of
 from l2e.core.box import Box, box
 from l2e.core.checkpoint import CheckpointError, load_arrays, load_kind, load_metadata, save_arrays
@@ -18,8 +19,7 @@ from l2e.core.evaluator import Evaluator
 from l2e.core.lattice import MixedBox, kinds, of_kinds
 from l2e.portfolio.newton import star
 from l2e.portfolio.run import WIDTH
-from l2e.portfolio.transfer.knowledge import FOLLOWS, LEAST_MEMBERS, Knowledge, Plan, Plans
-from l2e.portfolio.transfer.leaps import Leaps
+from l2e.portfolio.transfer.knowledge import FOLLOWS, LEAST_MEMBERS, SAID, Knowledge, Plan, Plans
 from l2e.portfolio.transfer.method import Transfer
 from l2e.portfolio.transfer.past import on_box
 
@@ -31,8 +31,6 @@ VERSION = 2
 """Of the file; the first had no features and no mixed spaces."""
 
 SUFFIX = ".safetensors"
-BEYOND = 4.0
-"""A model is used up to this many times the largest budget it was judged at."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,7 +152,7 @@ class FamilyModel:
         self.longest = self.longest or result.nfev / self.dimension
         self.spent += used
         if not self.judged:
-            self.plans = by_rule(self.knowledge, self.evolves, self.longest)
+            self.plans = unmeasured(self.knowledge, self.evolves, self.longest)
         return used
 
     def _joined_traits(self, features: Any) -> np.ndarray | None:
@@ -250,9 +248,8 @@ class FamilyModel:
         if kin is not None:
             lines.append(f"trusted if the gradient at the centre is {kin.limit:.2f} alike or more to those of members")
         if self.members >= LEAST_MEMBERS and not self.knowledge.tells_foreign(BUDGETS[0]):
-            lines.append(
-                "in doubt, since gradients hardly tell its members from others: they must beat the default's start"
-            )
+            told = "are not known" if kin is None else "hardly tell its members from others"
+            lines.append(f"in doubt, since gradients at the centre {told}: ends must beat the default's start")
         judged = {one.per_dimension: one for one in self.judged}
         if not self.plans.entries[0][1].opened and len(self.plans.entries) == 1:
             return "\n".join([*lines, f"not used: {self.plans.entries[0][1].why}"])
@@ -266,7 +263,7 @@ class FamilyModel:
                     f"({np.exp(one.gain - one.error):.2f} to {np.exp(one.gain + one.error):.2f})"
                 )
             )
-            use = f"seeds, then {plan.follow}" if plan.opened else "not used"
+            use = f"seeds, then {SAID[plan.follow]}" if plan.opened else "not used"
             lines.append(f"{budget:g} evaluations per dimension: {use}{said or f' ({plan.why})'}")
         return "\n".join(lines)
 
@@ -324,24 +321,6 @@ def _joined(
         gradient=np.vstack([known.gradient, gradient]),
         cross=cross,
     )
-
-
-def closed(why: str) -> Plans:
-    """The default for every budget."""
-    return Plans.always(Plan(False, "default", why))
-
-
-def by_rule(known: Knowledge, evolves: bool, longest: float) -> Plans:
-    """Plans where nothing was judged on left-out members: by what the members' searches were like."""
-    if known.members < LEAST_MEMBERS:
-        return closed(f"it has {known.members} members, and needs {LEAST_MEMBERS}")
-    kin = known.kin
-    if kin is not None and not kin.is_family and not Leaps.told_by_traits(known):
-        return closed("its members are no more alike than random functions")
-    follow = "evolution" if evolves else "newton" if known.has_metric else "default"
-    plan = Plan(True, follow, "unmeasured: by rule")
-    entries = tuple((float(budget), plan) for budget in BUDGETS)
-    return Plans(entries, BEYOND * max(BUDGETS[-1], longest))
 
 
 def family_file(name: str | os.PathLike[str]) -> Path | None:

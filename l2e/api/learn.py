@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -13,14 +13,15 @@ import numpy as np
 
 from l2e.api.archives import evolves, knowledge_of, read_past
 from l2e.api.family import BUDGETS, Family, Quote
-from l2e.api.family_model import BEYOND, FamilyModel, Judged, by_rule
+from l2e.api.family_model import FamilyModel, Judged
+from l2e.api.family_plans import BEYOND, by_rule, follows
 from l2e.api.minimize import minimize
 from l2e.api.setup import whole_number
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.errors import unknown
 from l2e.core.keys import as_key, fold_in
 from l2e.portfolio.method import Portfolio
-from l2e.portfolio.transfer.knowledge import FOLLOWS, Follow, Knowledge, Plan, Plans
+from l2e.portfolio.transfer.knowledge import Follow, Knowledge, Plan, Plans
 from l2e.portfolio.transfer.method import Transfer
 from l2e.portfolio.transfer.past import Past
 from l2e.portfolio.transfer.points import Points
@@ -28,9 +29,13 @@ from l2e.portfolio.transfer.points import Points
 Outcomes: TypeAlias = dict[tuple[str, float], dict[int, float]]
 """The best values that left-out members reached, by what followed the seeds ("plain" is the default) and budget."""
 
+Options: TypeAlias = Mapping[float, Sequence[Follow]]
+"""What may follow the seeds at each budget."""
+
 PICK_AT = 20
-"""What follows the seeds is decided at the budget nearest to so many evaluations per dimension; for less together with
-the least budget, and for the largest one between the best two, there, too."""
+"""Where there is a choice at every budget, what follows the seeds is decided at the budget nearest to so many
+evaluations per dimension; for less together with the least budget, and for the largest one between the best two, there,
+too."""
 
 NOISE_FLOOR = 2.0
 """Regrets of noisy values below so many standard errors of the best mean count as that."""
@@ -212,19 +217,50 @@ class _Learning:
 
     def _judge(self, known: Knowledge, plans: Plans, first: int) -> tuple[Plans, tuple[Judged, ...], np.ndarray]:
         """Leave members out: what follows the seeds, and at which budgets the model is worth its evaluations."""
-        rule = plans.entries[0][1].follow
-        follows: list[Follow] = [follow for follow in FOLLOWS if follow != "newton" or known.has_metric]
-        follows = follows if known.tells_foreign(self._budgets[0]) else ["default"]
         budgets = list(self._budgets)
-        count = self._affordable(budgets, len(follows), first)
+        options: Options = self._options(known, plans)
+        count = self._affordable(options, budgets, first)
         if count < ENOUGH:
-            follows = [rule]
-            count = self._affordable(budgets, 1, first)
+            options = {b: [plans.plan(b).follow] for b in budgets}
+            count = self._affordable(options, budgets, first)
         while count < LEAST_LEFT_OUT and len(budgets) > 1:
             budgets = budgets[:-1]
-            count = self._affordable(budgets, 1, first)
+            count = self._affordable(options, budgets, first)
         left_out = np.unique(np.linspace(0, self._m - 1, count).round().astype(int)).tolist()
         outcomes: Outcomes = {}
+        chosen: dict[float, Follow]
+        if len(options[budgets[0]]) > 1:
+            chosen = self._choose(known, plans, options[budgets[0]], budgets, left_out, first, outcomes)
+        else:
+            chosen = {b: options[b][0] for b in self._budgets}
+            for b in budgets:
+                self._leave_out(known, left_out, options[b], b, first, outcomes)
+                chosen[b] = self._ranked(known, outcomes, options[b], plans.plan(b).follow, {b})[0]
+        return self._decide(known, outcomes, chosen, plans)
+
+    def _options(self, known: Knowledge, plans: Plans) -> Options:
+        """What may follow the seeds at each budget; what the rule says comes first."""
+        if not known.tells_foreign(self._budgets[0]):
+            return {b: ["default"] for b in self._budgets}
+        found: dict[float, list[Follow]] = {}
+        for b in self._budgets:
+            rule: Follow = plans.plan(b).follow
+            others: list[Follow] = [follow for follow in follows(known, b) if follow != rule]
+            found[b] = [rule, *others]
+        return found
+
+    def _choose(
+        self,
+        known: Knowledge,
+        plans: Plans,
+        follows: Sequence[Follow],
+        budgets: Sequence[float],
+        left_out: list[int],
+        first: int,
+        outcomes: Outcomes,
+    ) -> dict[float, Follow]:
+        """What follows the seeds, if there is a choice at every budget: compared at some of them."""
+        rule = plans.entries[0][1].follow
         least, pick, longest = budgets[0], _pick(budgets), budgets[-1]
         for b in sorted({least, pick}):
             self._leave_out(known, left_out, follows, b, first, outcomes)
@@ -239,7 +275,7 @@ class _Learning:
         for b in budgets:
             if b not in (least, pick, longest):
                 self._leave_out(known, left_out, [chosen[b]], b, first, outcomes)
-        return self._decide(known, outcomes, chosen, plans)
+        return chosen
 
     def _ranked(
         self, known: Knowledge, outcomes: Outcomes, follows: Sequence[Follow], rule: Follow, at: set[float]
@@ -257,11 +293,13 @@ class _Learning:
         }
         return sorted(follows, key=lambda follow: (float(np.mean(regrets[follow] or [0.0])), follow != rule))
 
-    def _affordable(self, budgets: Sequence[float], follows: int, first: int) -> int:
+    def _affordable(self, options: Options, budgets: Sequence[float], first: int) -> int:
         """How many members can be left out at all these budgets."""
-        sizes, runs = {b: int(b * self._d) for b in budgets}, dict.fromkeys(budgets, 1)
-        runs[budgets[-1]] = min(follows, 2)
-        runs[budgets[0]] = runs[_pick(budgets)] = follows
+        sizes, runs = {b: int(b * self._d) for b in budgets}, {b: len(options[b]) for b in budgets}
+        if runs[budgets[0]] > 1:
+            runs = dict.fromkeys(budgets, 1)
+            runs[budgets[-1]] = min(len(options[budgets[-1]]), 2)
+            runs[budgets[0]] = runs[_pick(budgets)] = len(options[budgets[0]])
         cost = sum(sizes[b] * (runs[b] + (sizes[b] != first)) for b in budgets)
         return min(self._left // cost, self._m)
 

@@ -14,6 +14,7 @@ from l2e.api.family import BUDGETS, Family
 from l2e.cli.console import plain_console
 from l2e.cli.search import user_function
 from l2e.core.settings import Check, Count, read_settings
+from l2e.portfolio.transfer.knowledge import SAID
 
 if TYPE_CHECKING:
     from l2e.api.family_model import FamilyModel
@@ -149,7 +150,7 @@ def score_table(model: "FamilyModel") -> Table:
         table.add_column(heading, justify="left" if heading == "used" else "right")
     judged = {one.per_dimension: one for one in model.judged if one.members}
     for budget, plan in model.plans.entries:
-        used = f"yes: seeds, then {plan.follow}" if plan.opened else f"no: {plan.why}"
+        used = f"yes: seeds, then {SAID[plan.follow]}" if plan.opened else f"no: {plan.why}"
         one = judged.get(budget)
         if one is None:
             table.add_row(f"{budget:g}", "0", "-", "-", "-", used)

@@ -13,6 +13,7 @@ from rich.table import Table
 from l2e.api import catalog
 from l2e.cli.console import plain_console
 from l2e.core.errors import require, unknown
+from l2e.portfolio.transfer.knowledge import SAID
 
 Positional = tyro.conf.Positional
 arg = tyro.conf.arg
@@ -156,7 +157,8 @@ def _result_table(result: Any, seconds: float, f_opt: float | None) -> Table:
         table.add_row("confidence", f"{result.confidence:.2f}")
     if result.model is not None and result.model.trusted:
         said = result.model
-        table.add_row("model", f"{said.seeds} seeds, {said.jumps} jumps, then {said.strategy}; {said.why}")
+        steps = f"{said.seeds} seeds, {said.jumps} jumps, then {SAID[said.strategy]}"
+        table.add_row("model", f"{steps}; {said.why}")
     for warning in result.warnings:
         if warning not in result.message:
             table.add_row("note", warning)

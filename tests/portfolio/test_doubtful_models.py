@@ -10,7 +10,7 @@ import l2e
 from l2e.portfolio.transfer.kin import TELLING_BELOW, kin
 from l2e.portfolio.transfer.knowledge import Knowledge, Plan, Plans
 from l2e.portfolio.transfer.method import Transfer
-from l2e.portfolio.transfer.search import FEW_SEEDS, RACE
+from l2e.portfolio.transfer.search import FEW_SEEDS, LEAST_RACE, RACE
 
 D, M = 6, 24
 BOUNDS = [(-2.0, 4.0)] * D
@@ -60,7 +60,7 @@ def test_likenesses_say_whether_they_tell_families_apart() -> None:
     assert not unlike.telling(5)
     assert unlike.foreign > TELLING_BELOW
     assert not knowledge().tells_foreign(5)
-    half = alike._replace(foreign=0.15)
+    half = alike._replace(foreign=0.08)
     assert half.telling(20)
     assert not half.telling(50)
 
@@ -80,6 +80,33 @@ def test_a_wrong_model_in_doubt_costs_a_few_evaluations(budget: int) -> None:
     ours = {point.tobytes() for point in points}
     assert sum(point.tobytes() not in ours for point in plain) <= result.model.seeds
     assert result.fun <= max(100 * default.fun, 1e-12)
+
+
+def unlike() -> Knowledge:
+    """The same, with gradients that point anywhere."""
+    return dataclasses.replace(knowledge(), gradient=np.random.default_rng(3).standard_normal((M, D)))
+
+
+def test_gradients_that_tell_nothing_are_not_paid_for() -> None:
+    assert unlike().kin is not None
+    _, result = run(waves(minimiser(100)), Transfer(unlike(), OPEN), 20 * D)
+    assert np.isnan(result.model.likeness)
+    assert np.isnan(result.model.gradient).all()
+
+
+def test_with_too_few_evaluations_for_a_second_look_a_model_in_doubt_is_not_used() -> None:
+    points, result = run(waves(minimiser(100)), Transfer(unlike(), OPEN), 5 * D)
+    plain, _ = run(waves(minimiser(100)), "auto", 5 * D)
+    np.testing.assert_array_equal(points, plain)
+    assert not result.model.trusted
+    assert "no time" in result.model.why
+
+
+def test_the_look_is_over_before_a_model_in_doubt_is_asked() -> None:
+    points, result = run(waves(minimiser(100)), Transfer(knowledge(), OPEN), 10 * D)
+    plain, _ = run(waves(minimiser(100)), "auto", 10 * D)
+    np.testing.assert_array_equal(points[: LEAST_RACE * D], plain[: LEAST_RACE * D])
+    assert result.model.seeds >= 1
 
 
 def test_a_right_model_in_doubt_is_used_without_its_covariance() -> None:

@@ -225,8 +225,14 @@ def test_random_directions_are_no_family_and_like_ones_are() -> None:
     assert not random.is_family
     assert alike is not None
     assert alike.is_family
-    assert len(alike.coordinates) == 6
-    assert alike.likeness(np.ones(6)) > alike.limit > alike.likeness(-np.ones(6))
+    looked = len(alike.coordinates)
+    assert 3 <= looked < 6, "fewer than a look at them all are enough"
+    assert alike.foreign < 0.02
+    assert alike.likeness(np.ones(looked)) > alike.limit > alike.likeness(-np.ones(looked))
+    assert len(random.coordinates) == 6
+    many = kin(1.0 + 0.2 * rng.standard_normal((M, 30)))
+    assert many is not None
+    assert len(many.coordinates) == 10, "beyond 24-D quasi-Newton wants them anyway"
     assert kin(np.ones((4, 10))) is None
     assert left_out(np.eye(3)).tolist() == [0, 0, 0]
 

@@ -1,9 +1,15 @@
-"""The direction of the gradient at the centre tells families apart, and a search from the centre pays for it anyway."""
+"""The direction of the gradient at the centre tells families apart.
+
+A search that begins with quasi-Newton pays for it anyway. One that begins with a look does not, so there as few
+coordinates are looked at as are enough.
+"""
 
 import math
 from typing import NamedTuple
 
 import numpy as np
+
+from l2e.portfolio.policy import CROSS_TERMS_UP_TO
 
 MANY = 20
 """From this many members on the mean of the three nearest directions counts, below it the nearest."""
@@ -19,7 +25,7 @@ QUANTILE_OF_FEW, SLACK_OF_FEW = 0.1, 0.1
 """The limit is this quantile of the left-out likenesses, since some members are unlike all others, less this share of
 what is missing to one, or this if that is more; of few members less the last."""
 
-LOOKS, TELLING_BELOW = 400, 0.25
+LOOKS, TELLING_BELOW = 400, 0.1
 """Random directions with which the limit is tried; it tells families apart if fewer than this share of them pass."""
 
 SURE_FROM, SURE_BELOW = 40, 0.05
@@ -27,6 +33,9 @@ SURE_FROM, SURE_BELOW = 40, 0.05
 
 SHARE_LOOKED_AT, LEAST_LOOKED_AT = 1 / 3, 6
 """Coordinates of the gradient that are looked at: this share of them, or this number if that is more."""
+
+FEWEST, FEW_BELOW = 3, 0.02
+"""Where a search begins with a look: this many or more, until fewer than this share of random directions pass."""
 
 
 class Kin(NamedTuple):
@@ -59,20 +68,29 @@ def kin(gradients: np.ndarray, whole: bool = False) -> Kin | None:
     m, d = known.shape
     if m < LEAST_MEMBERS:
         return None
-    looked = d if whole else min(d, max(math.ceil(SHARE_LOOKED_AT * d), LEAST_LOOKED_AT))
-    steepest = np.argsort(-(_directions(known) ** 2).mean(axis=0), kind="stable")[:looked]
-    coordinates = np.sort(steepest)
+    most = d if whole else min(d, max(math.ceil(SHARE_LOOKED_AT * d), LEAST_LOOKED_AT))
+    fewest = most if whole or d > CROSS_TERMS_UP_TO else min(FEWEST, most)
+    steepest = np.argsort(-(_directions(known) ** 2).mean(axis=0), kind="stable")
+    rng = np.random.default_rng(0)
+    drawn = [np.median(left_out(_directions(rng.standard_normal((m, d))))) for _ in range(DRAWS)]
+    is_family = bool(np.median(left_out(_directions(known))) > max(drawn))
+    for looked in range(fewest, most):
+        found = _looking_at(np.sort(steepest[:looked]), known, is_family, rng)
+        if found.foreign < FEW_BELOW:
+            return found
+    return _looking_at(np.sort(steepest[:most]), known, is_family, rng)
+
+
+def _looking_at(coordinates: np.ndarray, known: np.ndarray, is_family: bool, rng: np.random.Generator) -> Kin:
+    """By these coordinates of the gradients."""
     directions = _directions(known[:, coordinates])
     own = left_out(directions)
     few = np.quantile(own, QUANTILE_OF_FEW) - SLACK_OF_FEW
     usual = float(np.quantile(own, QUANTILE))
     many = usual - max(SLACK * (1 - usual), LEAST_SLACK)
-    limit = many if m >= MANY else few
-    rng = np.random.default_rng(0)
-    drawn = [np.median(left_out(_directions(rng.standard_normal((m, d))))) for _ in range(DRAWS)]
-    is_family = float(np.median(left_out(_directions(known)))) > max(drawn)
-    others = _likeness(_directions(rng.standard_normal((LOOKS, looked))), directions)
-    return Kin(coordinates, directions, float(limit), bool(is_family), float((others >= limit).mean()))
+    limit = many if len(known) >= MANY else few
+    others = _likeness(_directions(rng.standard_normal((LOOKS, len(coordinates)))), directions)
+    return Kin(coordinates, directions, float(limit), is_family, float((others >= limit).mean()))
 
 
 def left_out(directions: np.ndarray) -> np.ndarray:

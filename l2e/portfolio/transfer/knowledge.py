@@ -9,10 +9,13 @@ import numpy as np
 from l2e.portfolio.transfer.kin import Kin, kin
 from l2e.portfolio.transfer.seeds import cover, medoids, next_by_distance, next_by_members, regrets
 
-Follow: TypeAlias = Literal["default", "evolution", "newton"]
+Follow: TypeAlias = Literal["default", "near", "evolution", "newton"]
 FOLLOWS: tuple[Follow, ...] = get_args(Follow)
-"""What goes on from the best seed: the default, an evolutionary search with the members' covariance, or quasi-Newton
-with their metric."""
+"""What goes on from the best seed: the default, the default with first steps as the members' ends are spread, an
+evolutionary search with their covariance, or quasi-Newton with their metric."""
+
+SAID = {"default": "the default", "near": "the default nearby", "evolution": "evolution", "newton": "quasi-Newton"}
+"""The same in words."""
 
 FIXED = 3
 """Seeds that are the same for every new member; later ones depend on its values."""

@@ -1,17 +1,22 @@
 """One search with a model of the family: the members' ends first, then what suits the family, behind gates.
 
 1. The value at the centre, which the default asks for, too. Where the plan is closed for the budget: the default.
-2. A third of the differences at the centre, which the default will want, too. If the gradient points where no member's
-   does, the function is not of this family: the default goes on, with all that was paid for.
+2. A third of the differences at the centre, which quasi-Newton will want, too, or as few as tell families apart. If the
+   gradient points where no member's does, the function is not of this family: the default goes on, with all that was
+   paid for.
 3. Jumps to where kernel ridge expects the minimiser, if it was right on left-out members; seeds, the first three fixed,
    the others by the values so far. If they do not win as often as they should: the default.
-4. From the best point: the default, an evolutionary search with the members' covariance, or quasi-Newton with their
-   metric; then the default from there.
+4. From the best point: the default, with first steps as long as the members' ends are spread where it begins with a
+   look; or an evolutionary search with the members' covariance, or quasi-Newton with their metric, and then the
+   default from there.
 
-Where gradients hardly tell families apart, nothing is taken on trust: the default has a fifth of the budget first, and
-an end of a member is worth going on from only if it is better than what the default has reached by then.
+Where gradients hardly tell families apart, none are paid for and nothing is taken on trust: a search that begins with a
+look is the default's, and in a longer one the default has a fifth of the budget first, and an end of a member is worth
+going on from only if it is better than what the default has reached by then. So it is where gradients are not known,
+after the look.
 """
 
+import dataclasses
 import math
 from collections.abc import Callable, Generator
 from typing import NamedTuple, TypeAlias
@@ -24,6 +29,7 @@ from l2e.portfolio.policy import LARGE_ABOVE
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH, Steps
 from l2e.portfolio.searches import Nothing, descend, evolution, evolve
+from l2e.portfolio.stages import SAME_PLACE
 from l2e.portfolio.transfer.jump import Jump
 from l2e.portfolio.transfer.knowledge import LEAST_MEMBERS, Knowledge, Plan
 from l2e.portfolio.transfer.leaps import LATE_JUMP, WEAK_JUMP, Leaps
@@ -52,6 +58,9 @@ STEP = 0.25
 MIDPOINT_FROM = 4
 """With so many seeds the last evaluation is the middle of the best two."""
 
+NEAR_STEP, LEAST_NEAR = 0.5, 1e-3
+"""First steps of the default near the best point, in mean deviations of the covariance, and the least."""
+
 METRIC_STEP = 0.5
 """First step of quasi-Newton with the metric, in mean deviations of the covariance."""
 
@@ -60,7 +69,7 @@ class Transferred(NamedTuple):
     """What a model did in a search: `result.model`."""
 
     strategy: str
-    """What followed the seeds: "default", "evolution", "newton"; "none" if the model was not used."""
+    """What followed the seeds: "default", "near", "evolution", "newton"; "none" if the model was not used."""
     trusted: bool
     why: str
     seeds: int
@@ -74,8 +83,10 @@ class Transferred(NamedTuple):
     """At the centre, per width of the box; NaN where it was not looked at."""
 
 
-RACE_FROM, RACE = 8, 0.2
-"""With so many evaluations per dimension the default has this share of them before a model in doubt is asked."""
+RACE_FROM, RACE, LEAST_RACE = 8, 0.2, 5
+"""With so many evaluations per dimension the default has this share of them, or this number per dimension if that is
+more and it begins with a look, before a model in doubt is asked; one whose gradients are known to tell nothing is not
+asked at all in a search that begins with a look."""
 
 Default: TypeAlias = Callable[[np.ndarray | None], Steps | Nothing]
 """The default method from a start on, or from its own."""
@@ -140,6 +151,12 @@ class TransferSearch:
         else:
             yield from self._default(self._goes_on_from())
 
+    @property
+    def _looks(self) -> bool:
+        """Whether the default begins with a look, and has no use for differences at the centre."""
+        run, policy = self._run, self._run.policy
+        return run.dimension <= policy.look_up_to and run.budget <= policy.look_below * run.dimension
+
     def _has(self, part: str) -> bool:
         return part not in self._left_out
 
@@ -149,7 +166,13 @@ class TransferSearch:
             self._run.remembers = False
 
     def _forget_seeds(self) -> None:
-        """The default's models must not see what was tried for nothing: ends of another family lie anywhere."""
+        """The default's models must not see what was tried for nothing: ends of another family lie anywhere.
+
+        Nor is a difference at the centre a better place to begin than the centre.
+        """
+        run = self._run
+        if run.dimension <= run.policy.look_up_to and 0 < np.abs(run.best_x).max() <= SAME_PLACE:
+            run.best_x, run.best_f = np.zeros(run.dimension), self._centre
         if self._tried and self._paused is None:
             self._run.forget()
             self._run.remember(np.zeros((1, self._run.dimension)), np.array([self._centre]))
@@ -194,11 +217,14 @@ class TransferSearch:
             raise _ForeignError("the function has no value at the centre of the box")
         if self._has("gate"):
             yield from self._look_for_kin()
-        if self._doubtful and isinstance(run, Recalling) and run.budget >= RACE_FROM * run.dimension:
-            yield from self._race(run)
+        if self._doubtful and isinstance(run, Recalling):
+            if self._looks and self._differences and known.kin is not None:
+                raise _ForeignError("gradients hardly tell families apart, and there is no time for a second look")
+            if run.budget >= RACE_FROM * run.dimension:
+                yield from self._race(run)
         yield from self._look_at_seeds()
         if not self._won:
-            rival = "the centre" if self._paused is None else "what the default has found with a fifth of the budget"
+            rival = "the centre" if self._paused is None else "what the default has found by itself"
             raise _ForeignError(f"no end of a member is better than {rival}")
 
     def _race(self, run: Recalling) -> Nothing:
@@ -206,7 +232,7 @@ class TransferSearch:
         self._say("none", False, "the default has its turn first")
         self._pay_again()
         paused = Paused(run, self._default(self._goes_on_from()))
-        yield from paused.search_until(RACE * run.budget)
+        yield from paused.search_until(max(RACE * run.budget, LEAST_RACE * run.dimension if self._looks else 0))
         self._paused, self._bar, self._lead = paused, run.best_f, math.inf
 
     def _look_for_kin(self) -> Nothing:
@@ -214,8 +240,8 @@ class TransferSearch:
         known = self._known
         if not known.familiar(self._centre):
             raise _ForeignError("the value at the centre is unlike those of members")
-        if not self._differences:
-            return
+        if not self._differences or self._doubtful:
+            return  # what cannot tell is not paid for
         kin = known.whole_kin if self._has("jump") and self._leaps.wants_gradient else known.kin
         if kin is None:
             return
@@ -310,6 +336,10 @@ class TransferSearch:
             factor = (axes * (np.sqrt(squares.clip(1e-24)) / size)) @ axes.T
             search = evolution(run, run.best_x, STEP * size * WIDTH, record=run.best_f, factor=factor)
             yield from run.spend("evolution, as the family", evolve(run, search))
+        elif follow == "near" and self._has("covariance"):
+            size = NEAR_STEP * float(np.sqrt(np.trace(covariance) / run.dimension))
+            first = min(max(size, LEAST_NEAR), run.policy.first_step)
+            run.policy = dataclasses.replace(run.policy, first_step=first)
         elif follow == "newton" and self._has("metric") and known.has_metric:
             length = METRIC_STEP * float(np.sqrt(np.trace(covariance) / run.dimension))
             newton = MetricNewton(run.best_x, run.best_f, known.metric, length)
