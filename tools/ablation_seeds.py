@@ -52,7 +52,8 @@ def main() -> None:
     for name in ("ablation.json", "experiment.json"):
         shutil.copy(arguments.folder / name, arguments.out / name)
     for arm, found in facts["arms"].items():
-        print(f"{arm}: {found['mean']:.3f} +- {found['error']:.3f}, minus {found['against']}: {found['difference']}")
+        told = found["differences"].get(found["against"], "")
+        print(f"{arm}: {found['mean']:.3f} +- {found['error']:.3f}, minus {found['against']}: {told}")
     lines = []
     for row in rows:
         path = arguments.folder / row["name"].replace(" ", "-") / "metrics.jsonl"
@@ -69,21 +70,27 @@ def _arm(arm: str, logs: dict[str, dict[str, np.ndarray]], against: str, traces:
     other = next((name for name in (against, f"{against} {budget}") if name in logs), None)
     if other is None:
         raise SystemExit(f"no arm {against} to compare {arm} with; there are {', '.join(logs)}")
-    first = logs[other]
     numbers = [float(row.mean()) for row in of_seeds.values()]
-    pairs = [float((row - first[seed]).mean()) for seed, row in of_seeds.items() if seed in first]
+    pairs = {name: _pairs(of_seeds, logs[name]) for name in logs if name != arm}
     progress = [np.mean([*traces[f"{arm} {seed}"].values()], axis=0) for seed in of_seeds]
     return {
         "seeds": dict(zip(of_seeds, numbers, strict=True)),
         "mean": float(np.mean(numbers)),
         "error": _error(numbers),
         "against": other,
-        "difference": [float(np.mean(pairs)), _error(pairs)],
-        "p": None if arm == other or len(pairs) < 2 else float(stats.ttest_1samp(pairs, 0.0).pvalue),
+        "differences": {name: found for name, found in pairs.items() if found is not None},
         "by_function": _rounded(of_seeds.values()),
         "progress": _rounded(progress),
         "last_half": [float(np.mean(last := [row[-1] - row[2] for row in progress])), _error(last)],
     }
+
+
+def _pairs(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> list[float] | None:
+    """Mean difference over the seeds that both have, its error, and p of a t-test; None if they share less than two."""
+    found = [float((row - theirs[seed]).mean()) for seed, row in ours.items() if seed in theirs]
+    if len(found) < 2:
+        return None
+    return [float(np.mean(found)), _error(found), float(stats.ttest_1samp(found, 0.0).pvalue)]
 
 
 def _rounded(rows: Any) -> list[float]:

@@ -53,12 +53,11 @@ def _arms(recorded: Recorded, name: str) -> str:
     for arm, row in facts["arms"].items():
         own = [facts["validation"][f"{arm} {seed}"] for seed in row["seeds"]]
         first, best = (sum(values[place] for values in own) / len(own) for place in (0, 1))
-        is_first = arm == row["against"]
-        difference = "" if is_first else f"{_plus_minus(*row['difference'], sign='+')} to {row['against']}"
-        p = "" if row["p"] is None else f"{row['p']:.2g}"
+        mean, error, p = row["differences"].get(row["against"], (math.nan, math.nan, math.nan))
+        difference = "" if math.isnan(mean) else f"{_plus_minus(mean, error, sign='+')} to {row['against']}"
         lines.append(
             f"| {arm} | {len(own)} | {first:.2f}, {best:.2f} | {_plus_minus(row['mean'], row['error'])} "
-            f"| {difference} | {p} | {_plus_minus(*row['last_half'], sign='+')} |"
+            f"| {difference} | {'' if math.isnan(p) else f'{p:.2g}'} | {_plus_minus(*row['last_half'], sign='+')} |"
         )
     return "\n".join(lines)
 

@@ -51,9 +51,9 @@ def test_trainings_are_the_unit_and_pairs_have_a_seed_and_a_budget(folder, monke
     assert plain["seeds"] == pytest.approx({"0": 0.0, "1": 1.0})
     assert (plain["mean"], plain["error"]) == pytest.approx((0.5, 0.5))  # of two trainings, not of four functions
     assert freed["against"] == "plain 20"
-    assert freed["difference"] == pytest.approx([1.5, 0.5])
-    assert plain["p"] is None
-    assert freed["p"] == pytest.approx(0.2048, abs=1e-4)  # t = 3 with one degree of freedom
+    assert freed["differences"] == {"plain 20": pytest.approx([1.5, 0.5, 0.2048], abs=1e-4)}  # t = 3, one degree
+    assert plain["differences"] == {"freed 20": pytest.approx([-1.5, 0.5, 0.2048], abs=1e-4)}
+    assert more["differences"] == {}  # one training has no error
     assert more["against"] == "plain 40"
     assert freed["last_half"][0] == pytest.approx(-2.0)  # 1e4 at half of the budget
     metrics = (folder / "results" / "ablation-sharing-seeds" / "metrics.jsonl").read_text().splitlines()
