@@ -5,6 +5,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.lines import Line2D
 
 
 def draw_arms(path: Path, logs: Any, functions: list[str], lines: list[dict[str, Any]]) -> None:
@@ -54,7 +55,7 @@ def draw_curves(path: Path, traces: dict[str, dict[str, np.ndarray]], shares: tu
     for axes in list(grid.flat)[len(functions) + 1 :]:
         axes.axis("off")
     last = list(grid.flat)[-1]
-    last.legend([plt.Line2D([], [], color=colours[arm]) for arm in arms], arms, loc="center", fontsize="small")
+    last.legend([Line2D([], [], color=colours[arm]) for arm in arms], arms, loc="center", fontsize="small")
     figure.supxlabel("share of the budget")
     figure.supylabel("log10 of the gap, mean of runs")
     figure.savefig(path, dpi=100)

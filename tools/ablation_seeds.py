@@ -90,7 +90,8 @@ def _pairs(ours: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> list[f
     found = [float((row - theirs[seed]).mean()) for seed, row in ours.items() if seed in theirs]
     if len(found) < 2:
         return None
-    return [float(np.mean(found)), _error(found), float(stats.ttest_1samp(found, 0.0).pvalue)]
+    tested: Any = stats.ttest_1samp(found, 0.0)
+    return [float(np.mean(found)), _error(found), float(tested.pvalue)]
 
 
 def _rounded(rows: Any) -> list[float]:
