@@ -129,8 +129,11 @@ def store_index(root: Path) -> str:
         "`gate` and `envelope.json` are what `tools/trained_minus_untrained.py` and `tools/measure_envelope.py` wrote, "
         "`families` what `tools/measure_families.py` and `tools/measure_family_rivals.py` did, `l2e-paper` what "
         "`l2e train` and `tools/guide_at_test.py` wrote of the models trained by the paper's recipe, `l2e-training` "
-        "what `l2e train`, `tools/first_weights_held_out.py` and `tools/score_dimensions.py` wrote of those trained by "
-        "ours.",
+        "what `l2e train`, `tools/first_weights_held_out.py`, `tools/score_dimensions.py` and "
+        "`tools/training_trends.py` wrote of those trained by ours, "
+        "`diagnose` what `l2e diagnose MODEL --samples 5` wrote of shipped models. "
+        "`arms.json` and `metrics.jsonl` beside an ablation are written by `tools/ablation_seeds.py`, "
+        "`guide-left-on.json` by `tools/guide_at_test.py`.",
         "To look at one with figures and tables for every problem, to add a method, to keep what was added:",
         "```\nl2e report results/paper-bbob-10d --out report/paper-bbob-10d\n"
         "l2e bench experiments/paper-bbob-10d.toml --out runs/paper-bbob-10d --methods my_module:my_method\n"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from arm_pages import any_dimension, arms
 from recorded import Recorded, page, section
 
 from l2e.report import statistics
@@ -107,6 +108,8 @@ def models(recorded: Recorded, root: Path) -> str:
     return page(
         MODELS,
         "\n".join(_cards({name: json.loads(path.read_text()) for name, path in cards.items()})),
+        *any_dimension(recorded),
+        *arms(recorded),
         *texts,
     )
 
