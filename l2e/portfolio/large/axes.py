@@ -1,28 +1,31 @@
 """Lines along single variables and along the eigenvectors of a group's curvature."""
 
+from collections.abc import Generator
+
 import numpy as np
 
 from l2e.portfolio.large.asking import ask, copies
 from l2e.portfolio.large.lines import Effort, Lines
 from l2e.portfolio.large.steps import STEPS, fitting
-from l2e.portfolio.run import WIDTH, Batches, Run, Steps
+from l2e.portfolio.run import HALF, WIDTH, Batches, Run, Steps
 
 GLOBAL = Effort(grid=12, more=24, zooms=3, steps=5)
 LOCAL = Effort(grid=0, more=0, zooms=0, steps=6)
 """Lines over the whole cube, or near the point."""
 
 FEW_WAVY = 0.05
-"""Where no more than this share of the lines was wavy, further turns are local ones; else every second is."""
+"""Where no more than this share of the lines was wavy, further turns are local ones; else every second is along axes,
+and none along eigenvectors, whose directions are new ones in every turn."""
 
 SOME = 32
 """Variables that `SomeAxes` searches in one turn."""
 
-CURVATURES = (1e-9, 1e-5, 1e-3)
+CURVATURES = (1e-12, 1e-9, 1e-5, 1e-3)
 """Second differences are to be this share of the value, in turns: small ones see the function near the point, large
-ones see over its ripples."""
+ones see over its ripples. The first is not far from rounding: the value may be that of many groups."""
 
-FIRST_STEP = 1e-3 * WIDTH
-"""Of second differences before anything is known."""
+FIRST_STEP, FURTHEST = 1e-3 * WIDTH, 0.05 * WIDTH
+"""Of second differences before anything is known, and how far away from faces they are taken at most."""
 
 
 class Axes:
@@ -83,7 +86,7 @@ class Eigenvectors:
 
     def __init__(self, members: np.ndarray):
         self.members = members
-        self._look = Look()
+        self._look = Look(alternating=False)
         self._turns = 0
         self._basis = np.eye(len(members))  # directions as rows
         self._step = np.full(len(members), FIRST_STEP)
@@ -106,9 +109,10 @@ class Eigenvectors:
 
     def _turn_basis(self, run: Run, share: float) -> Steps:
         """Second differences along the present directions, which become their eigenvectors."""
-        x, f = run.best_x.copy(), run.best_f
+        x, f = yield from self._inside(run)
         both = yield from self._beside(run, x)
         self._step = fitting(self._step, both[0] + both[1] - 2 * f, share * abs(f))
+        x, f = yield from self._inside(run)
         ahead, behind = yield from self._beside(run, x)
         first, second = np.triu_indices(len(self.members), 1)
         corners = yield from self._corners(run, x, first, second)
@@ -123,6 +127,16 @@ class Eigenvectors:
         self._basis = vectors[:, order].T @ self._basis
         self._step = np.clip(np.exp(vectors[:, order].T ** 2 @ np.log(h)), *STEPS)
         return None
+
+    def _inside(self, run: Run) -> Generator[np.ndarray, np.ndarray, tuple[np.ndarray, float]]:
+        """The best point and its value, moved away from the faces by two steps: the function is mirrored there, and a
+        face would count as curvature."""
+        x, most = run.best_x.copy(), HALF - min(2 * float(self._step.max()), FURTHEST)
+        x[self.members] = np.clip(x[self.members], -most, most)
+        if np.array_equal(x, run.best_x):
+            return x, run.best_f
+        value = yield from run.evaluate_aside(x)
+        return x, float(value[0])
 
     def _beside(self, run: Run, x: np.ndarray) -> Batches:
         """Values one step ahead and behind along each direction, as two rows."""
@@ -150,9 +164,13 @@ class Eigenvectors:
 
 
 class Look:
-    """Decides whether the next lines are searched over the whole cube, from how wavy the last ones were."""
+    """Decides whether the next lines are searched over the whole cube, from how wavy the last ones were.
 
-    def __init__(self) -> None:
+    **Arguments:** `alternating`: whether every second turn on wavy lines is a local one.
+    """
+
+    def __init__(self, alternating: bool = True) -> None:
+        self._alternating = alternating
         self._global, self._wavy = True, True
 
     def effort(self) -> Effort:
@@ -170,4 +188,4 @@ class Look:
         """Lines have been searched."""
         if self._global:
             self._wavy = bool(lines.wavy.mean() > FEW_WAVY)
-        self._global = self._wavy and not self._global
+        self._global = self._wavy and not (self._alternating and self._global)
