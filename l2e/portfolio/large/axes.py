@@ -1,5 +1,6 @@
 """Lines along single variables and along the eigenvectors of a group's curvature."""
 
+import math
 from collections.abc import Generator
 
 import numpy as np
@@ -17,8 +18,11 @@ FEW_WAVY = 0.05
 """Where no more than this share of the lines was wavy, further turns are local ones; else every second is along axes,
 and none along eigenvectors, whose directions are new ones in every turn."""
 
-SOME = 32
-"""Variables that `SomeAxes` searches in one turn."""
+SOME, ONE_IN = 32, 16
+"""Variables that `SomeAxes` searches in its first turn: at most so many, and one in so many."""
+
+ADDITIVE = 0.7
+"""Where a few variables, moved in common, gain this share of what they gain alone, more are searched at once."""
 
 CURVATURES = (1e-12, 1e-9, 1e-5, 1e-3)
 """Second differences are to be this share of the value, in turns: small ones see the function near the point, large
@@ -53,7 +57,8 @@ class Axes:
 
 
 class SomeAxes:
-    """Searches a few random variables in each turn, for functions of which nothing says that they are separable.
+    """Searches a few random variables in each turn, for functions of which nothing says that they are separable; more
+    and more as long as moves in common gain what they gain alone, and all of them when that was so for all.
 
     **Arguments:** `members`: the variables of which they are.
     """
@@ -62,17 +67,32 @@ class SomeAxes:
 
     def __init__(self, members: np.ndarray):
         self.members = members
-        self.additive = 0.0
-        """What the moves of the last turn gained in common, as a share of what they gained alone."""
+        self.additive = True
+        """Whether the moves of the last turn gained in common most of what they gained alone."""
+        self._all = Axes(members)
+        self._first = self._count = min(SOME, math.ceil(len(members) / ONE_IN))
+        self._waiting = members[:0]
+        self._proven = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether all variables are searched in every turn."""
+        return self._proven >= len(self.members)
 
     def cost(self) -> float:
-        return min(SOME, len(self.members)) * Look().cost()
+        return self._all.cost() if self.whole else self._count * Look().cost()
 
     def turn(self, run: Run) -> Steps:
-        chosen = run.rng.permutation(self.members)[:SOME]
+        if self.whole:
+            return (yield from self._all.turn(run))
+        if not len(self._waiting):
+            self._waiting = run.rng.permutation(self.members)
+        chosen, self._waiting = self._waiting[: self._count], self._waiting[self._count :]
         lines = Lines(run.best_x, run.best_f, chosen, None, 0.01 * WIDTH)
         reason = yield from lines.search(run, GLOBAL)
-        self.additive = lines.additive
+        self.additive = lines.additive > ADDITIVE
+        self._proven = self._proven + len(chosen) if self.additive else 0
+        self._count = 2 * self._count if self.additive else max(self._count // 2, self._first)
         return reason
 
 
