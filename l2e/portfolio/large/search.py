@@ -162,11 +162,18 @@ class _Large:
         return min(self.first - self.run.best_f, abs(self.run.best_f))
 
     def _stalls(self) -> bool:
-        """Whether hardly anything was gained for a while, measured by all that was gained and by the value itself."""
+        """Whether hardly anything was gained for a while and L-BFGS is stuck.
+
+        While it is not, small gains are those of a function that is smooth, however small they are beside its value.
+        """
         run = self.run
         if self._gained[1] - run.best_f > LITTLE * self._scale():
             self._gained = run.used, run.best_f
-        return run.used - self._gained[0] > STALLED * run.dimension
+        return self._stuck() and run.used - self._gained[0] > STALLED * run.dimension
+
+    def _stuck(self) -> bool:
+        """Whether L-BFGS gained nothing in its last turn, or is left out."""
+        return self.descent not in self.entries or self.descent.rate == 0.0
 
     def _play(self, entry: Entry) -> Steps:
         """One turn; what it gained per evaluation is noted. A unit that raises gains nothing and is tried no more."""
@@ -247,7 +254,12 @@ class _Large:
         return best
 
     def _promise(self, entry: Entry) -> float:
-        """Gain per evaluation: that of the last turn, or before the first what its share of the gradient says."""
+        """Gain per evaluation: that of the last turn, or before the first what its share of the gradient says.
+
+        Moves along axes that interact are not worth it while L-BFGS gains: its memory is of the way that it went.
+        """
+        if isinstance(entry.unit, SomeAxes) and not entry.unit.additive and not self._stuck():
+            return 0.0
         if entry.rate is not None:
             return entry.rate
         unit, run = entry.unit, self.run
