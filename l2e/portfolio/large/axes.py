@@ -68,7 +68,7 @@ class SomeAxes:
     def __init__(self, members: np.ndarray):
         self.members = members
         self.additive = True
-        """Whether the moves of the last turn gained in common most of what they gained alone."""
+        """Whether the moves of each turn gained in common most of what they gained alone."""
         self._all = Axes(members)
         self._first = self._count = min(SOME, math.ceil(len(members) / ONE_IN))
         self._waiting = members[:0]
@@ -90,9 +90,10 @@ class SomeAxes:
         chosen, self._waiting = self._waiting[: self._count], self._waiting[self._count :]
         lines = Lines(run.best_x, run.best_f, chosen, None, 0.01 * WIDTH)
         reason = yield from lines.search(run, GLOBAL)
-        self.additive = lines.additive > ADDITIVE
-        self._proven = self._proven + len(chosen) if self.additive else 0
-        self._count = 2 * self._count if self.additive else max(self._count // 2, self._first)
+        adds_up = lines.additive > ADDITIVE
+        self.additive = self.additive and adds_up
+        self._proven = self._proven + len(chosen) if adds_up else 0
+        self._count = 2 * self._count if adds_up else max(self._count // 2, self._first)
         return reason
 
 
