@@ -256,9 +256,10 @@ class _Large:
     def _promise(self, entry: Entry) -> float:
         """Gain per evaluation: that of the last turn, or before the first what its share of the gradient says.
 
-        Moves along axes that interact are not worth it while L-BFGS gains: its memory is of the way that it went.
+        Where nothing else is known of a function, moves along axes that interact are not worth it while L-BFGS gains:
+        its memory is of the way that it went.
         """
-        if isinstance(entry.unit, SomeAxes) and not entry.unit.additive and not self._stuck():
+        if isinstance(entry.unit, SomeAxes) and not entry.unit.additive and not self._stuck() and self._amorphous():
             return 0.0
         if entry.rate is not None:
             return entry.rate
