@@ -35,3 +35,8 @@ def b2opt(dimension: int, budget: int) -> AbstractAlgorithm[Any]:
 def l2e_base(dimension: int, budget: int) -> AbstractAlgorithm[Any]:
     """L2E with the base operator before its training, in 10 or 30 dimensions."""
     return _first(f"l2e-base-{dimension}d", budget)
+
+
+def l2e_mamba(dimension: int, budget: int) -> AbstractAlgorithm[Any]:
+    """L2E with the mamba operator before its training, in 10 or 30 dimensions."""
+    return _first(f"l2e-mamba-{dimension}d", budget)

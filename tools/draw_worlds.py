@@ -3,6 +3,7 @@
 python tools/draw_worlds.py flights      # docs/results/uav-flights.png and uav-groups.png, from results/paper-uav
 python tools/draw_worlds.py networks     # docs/results/surrogate-mismatch.png; minimises 32 networks
 python tools/draw_worlds.py learning     # docs/results/robots-learning.png, from results/paper-neuroevolution
+python tools/draw_worlds.py lsgo         # docs/results/lsgo-*.png, from results/paper-lsgo-1000d; needs L2E_LSGO_DATA
 python tools/draw_worlds.py walk         # docs/results/robots-walk.png; searches for a policy, needs the extra brax
 """
 
@@ -21,6 +22,7 @@ from l2e.problems import PAPER_SURROGATE_TEST
 from l2e.problems._surrogate.suite import cards
 from l2e.report import uav_figures
 from l2e.report.collection import collect_contests
+from l2e.report.figures import draw_all
 from l2e.report.policy_figures import draw_policies, policy_strip
 from l2e.report.styles import pyplot
 
@@ -84,10 +86,37 @@ def networks() -> None:
 
 def learning() -> None:
     """Learning curves and final costs of the recorded contest on robots."""
-    (results,) = collect_contests(read_store(ROOT / "results" / "paper-neuroevolution"))
+    (results,) = collect_contests(read_store(ROOT / "results" / "paper-neuroevolution"), only=["ant-small"])
     with tempfile.TemporaryDirectory() as folder:
         (path,) = draw_policies(results, Path(folder))
         shutil.copy(path, OUT / "robots-learning.png")
+
+
+def lsgo() -> None:
+    """Convergence, shares of targets and final values on functions of a thousand variables."""
+    (results,) = collect_contests(read_store(ROOT / "results" / "paper-lsgo-1000d"), only=["all-short"])
+    with tempfile.TemporaryDirectory() as folder:
+        draw_all(results, Path(folder))
+        for name in ("convergence", "boxes"):
+            shutil.copy(Path(folder) / f"{name}.png", OUT / f"lsgo-{name}.png")
+            _shrink(OUT / f"lsgo-{name}.png")
+    plt = pyplot()
+    figure, panel = plt.subplots(figsize=(8, 4.5), layout="constrained")
+    shares = 10 ** np.linspace(0, -10, 101)
+    places = np.geomspace(100, 100_000, 200)
+    for method in results.methods:
+        reached = []
+        for run in (run for run in results.runs if run.method == method):
+            number = int(run.problem.split(":f")[1].split(":")[0])
+            centre = l2e.problems.lsgo(number)(np.zeros(run.dimension))
+            best = run.curve(places)
+            reached.append((best[:, None] <= centre * shares).mean(axis=1))
+        panel.semilogx(places, np.mean(reached, axis=0), label=method)
+    panel.set_xlabel("evaluations")
+    panel.set_ylabel("share of targets: f(centre) to 1e-10 f(centre)")
+    panel.grid(visible=True, alpha=0.25)
+    panel.legend(frameon=False)
+    figure.savefig(OUT / "lsgo-ecdf.png", dpi=120)
 
 
 def walk() -> None:
@@ -99,7 +128,7 @@ def walk() -> None:
     print(f"cost {result.fun:.1f}; mean reward of ten fresh episodes {fresh:.1f}, of the drawn one {drawn:.1f}")
 
 
-DRAWINGS = {"flights": flights, "networks": networks, "learning": learning, "walk": walk}
+DRAWINGS = {"flights": flights, "networks": networks, "learning": learning, "lsgo": lsgo, "walk": walk}
 
 
 def main() -> None:

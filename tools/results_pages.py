@@ -15,7 +15,7 @@ from family_pages import families
 from paper_pages import paper
 from recorded import BIPOP, DEFAULT, Recorded, bold, page
 from training_pages import confidence, gate, models
-from world_pages import robots, surrogate, transfer, uav
+from world_pages import lsgo, robots, surrogate, transfer, uav
 
 from l2e.bench.store import read_store
 from l2e.report.figures import draw_budgets
@@ -72,6 +72,7 @@ def all_pages(root: Path) -> dict[Path, str]:
         "paper-uav": uav(recorded),
         "paper-surrogate-10d": surrogate(recorded),
         "paper-neuroevolution": robots(recorded),
+        "paper-lsgo-1000d": lsgo(recorded),
         "transfer": transfer(recorded, ["transfer-uav", "transfer-surrogate"]),
     }
     table = readme_table(recorded)

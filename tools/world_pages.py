@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from recorded import Recorded, bold, commands, page, section
 
+from l2e.bench.store import read_store
 from l2e.report import statistics
 from l2e.report.collection import Results
 from l2e.report.tables import Cell, Line, Table, p_text
@@ -30,9 +31,35 @@ The paper's 16 test problems, which are true functions, and networks fitted to t
 is](../explain/surrogate-suite.md)). No minimum of a network is known: the lowest prediction itself is shown.
 """
 ROBOTS = """\
-The 4,328 weights of a policy for Brax's ant ([what it is](../explain/neuroevolution.md)). The cost is minus the mean
-reward of ten episodes; an ant that stands still has about -200. The best cost of a run is that of a lucky batch too.
+The weights of a policy for Brax's ant or humanoid ([what it is](../explain/neuroevolution.md)); f3, f4, f5 are the
+depths of the policy. The cost is minus the mean reward of ten episodes; an ant that stands still has about -200. The
+best cost of a run is that of a lucky batch too. A rollout of the humanoid or of a deeper policy was only tried: 60
+evaluations learn nothing.
 """
+LSGO = """\
+The 15 functions of CEC'2013 in 1000 dimensions (f13, f14: 905) with the official data ([what it is and what was
+chosen how](../explain/lsgo.md)). The optimum is 0 (f14: not known). Values, lower is better; SHADE-ILS and MOS are the
+means that were published for 3,000,000 evaluations (Molina et al., 2018), other runs with other seeds.
+"""
+SHADE_ILS = (
+    2.7e-24,
+    1.0e3,
+    20.1,
+    1.48e8,
+    1.39e6,
+    1.02e6,
+    74,
+    3.17e11,
+    1.64e8,
+    9.18e7,
+    5.11e5,
+    61.8,
+    1.0e5,
+    5.76e6,
+    6.25e5,
+)
+MOS = (0, 832, 9e-13, 1.74e8, 6.94e6, 1.48e5, 1.62e4, 8.0e12, 3.83e8, 9.02e5, 5.22e7, 247, 3.4e6, 2.56e7, 2.35e6)
+"""Published means on f1, f2, ..., f15."""
 TRANSFER = """\
 Models trained on BBOB only, on terrains, networks and the ant, without tuning. Those that work in any number of
 dimensions run everywhere; L2E has weights for 10 dimensions, for networks, and for 30, for terrains.
@@ -68,6 +95,39 @@ def robots(recorded: Recorded) -> str:
     """Neuroevolution."""
     picture = "![Learning curves and final costs](robots-learning.png)"
     return _world(recorded, "paper-neuroevolution", "# Neuroevolution", ROBOTS, costs, picture)
+
+
+def lsgo(recorded: Recorded) -> str:
+    """A thousand variables. The records are read as they are: the problems themselves need the official files."""
+    records = read_store(recorded.folder / "paper-lsgo-1000d").records.values()
+    ends: dict[int, dict[str, dict[int, list[float]]]] = {}
+    for record in records:
+        number = int(record.spec.problem.split(":f")[1].partition(":")[0])
+        methods = ends.setdefault(record.spec.budget, {})
+        methods.setdefault(record.spec.method, {}).setdefault(number, []).append(float(record.fun[-1]))
+    pictures = (
+        "With 100,000 evaluations, one run each (so that boxes are lines):",
+        "![Best value over evaluations](lsgo-convergence.png)",
+        "![Share of targets reached over evaluations](lsgo-ecdf.png)",
+        "![Values at the end](lsgo-boxes.png)",
+    )
+    tables = (values(budget, methods) for budget, methods in sorted(ends.items(), reverse=True))
+    return page("# LSGO-1000D", LSGO, commands("paper-lsgo-1000d"), *tables, *pictures)
+
+
+def values(budget: int, ends: dict[str, dict[int, list[float]]]) -> str:
+    """Values at the end, means over runs, beside published ones."""
+    lines = []
+    for number in sorted({number for found in ends.values() for number in found}):
+        means = {m: sum(found[number]) / len(found[number]) for m, found in ends.items() if number in found}
+        best = min(means.values())
+        shown = [Cell(bold(f"{means[m]:.3g}", means[m] == best) if m in means else "-") for m in ends]
+        published = (Cell(f"{SHADE_ILS[number - 1]:.3g}"), Cell(f"{MOS[number - 1]:.3g}"))
+        lines.append(Line(f"f{number}", (*shown, *published)))
+    runs = {len(found) for method in ends.values() for found in method.values()}
+    note = f"Runs per function: {', '.join(map(str, sorted(runs)))}. Functions that are missing were not run."
+    heads = (*ends, "SHADE-ILS, 3e6", "MOS, 3e6")
+    return section(Table("values", f"{budget:,} evaluations", note, "function", heads, tuple(lines)))
 
 
 def _world(
@@ -117,15 +177,20 @@ def summary(results: Results, what: str) -> str:
 
 
 def costs(results: Results) -> str:
-    """The final costs of a contest on robots, as they are."""
+    """The final costs of a contest on robots, as they are, one column for each problem."""
     lines = []
     for method in results.methods:
-        ends = sorted(float(run.improved_to[-1]) for run in results.runs if run.method == method)
-        shown = ", ".join(f"{end:.1f}" for end in ends)
-        lines.append((sum(ends) / len(ends), Line(method, (Cell(f"{sum(ends) / len(ends):.1f}"), Cell(shown)))))
+        runs = [[float(run.improved_to[-1]) for run in results.cells.get((p, method), [])] for p in results.ordered]
+        if not any(runs):
+            continue
+        cells = [Cell(", ".join(f"{end:.1f}" for end in sorted(ends)) or "-") for ends in runs]
+        every = [end for ends in runs for end in ends]
+        mean = sum(every) / len(every)
+        lines.append((mean, Line(method, (Cell(f"{mean:.1f}"), *cells))))
     ordered = tuple(line for _, line in sorted(lines, key=lambda pair: pair[0]))
     title = results.title.partition(": ")[2] or results.title
-    return section(Table("costs", title, "Mean and single costs at the end.", "method", ("mean", "runs"), ordered))
+    heads = ("mean", *(problem.partition(":d")[0] for problem in results.ordered))
+    return section(Table("costs", title, "Mean and single costs at the end.", "method", heads, ordered))
 
 
 def _without_dimension(model: str) -> str:

@@ -1,4 +1,4 @@
-"""scipy.optimize's global searchers, and SLSQP and COBYQA restarted at random points, in the unit cube."""
+"""scipy.optimize's global searchers, and SLSQP, L-BFGS-B and COBYQA restarted at random points, in the unit cube."""
 
 import contextlib
 import dataclasses
@@ -114,6 +114,32 @@ class ScipySLSQP(AbstractAdapter):
 
 
 @dataclasses.dataclass(frozen=True)
+class ScipyLBFGSB(AbstractAdapter):
+    """L-BFGS-B with finite differences (`scipy.optimize.minimize`, Byrd, Lu, Nocedal and Zhu 1995), restarted.
+
+    As `ScipySLSQP`, and of linear cost in the dimension. The d points of a gradient are one batch.
+
+    **Arguments:** `tolerance`: scipy's `ftol`, the relative gain at which a run has converged; `difference`: the step
+    of forward differences, as a share of the box's width.
+    """
+
+    tolerance: float = 1e-14
+    difference: float = 1e-9
+
+    def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
+        meter = UnitMeter(evaluate, space)
+        options: dict[str, Any] = {"ftol": self.tolerance, "gtol": 0.0, "maxiter": ENDLESS, "maxfun": ENDLESS}
+        begin = np.full(meter.dimension, 0.5) if start is None else meter.to_unit(start)
+
+        def both(x: np.ndarray) -> tuple[float, np.ndarray]:
+            value = meter.finite(x)
+            steps = np.where(x + self.difference > 1, -self.difference, self.difference)
+            return value, (meter.finite(x + np.diag(steps)) - value) / steps
+
+        return restarted("L-BFGS-B", meter, begin, seed, options, both)
+
+
+@dataclasses.dataclass(frozen=True)
 class ScipyCOBYQA(AbstractAdapter):
     """A trust region with quadratic models of 2 d + 1 points (`scipy.optimize.minimize`, Ragonneau 2022), restarted.
 
@@ -147,12 +173,25 @@ class ScipyCOBYQA(AbstractAdapter):
         return bool(((room > 0) & (room < self.first_radius)).any())
 
 
-def restarted(method: str, meter: UnitMeter, begin: np.ndarray, seed: int, options: dict[str, Any]) -> NoReturn:
-    """A local method of scipy from a point, then from random ones, until the evaluator refuses."""
+def restarted(
+    method: str, meter: UnitMeter, begin: np.ndarray, seed: int, options: dict[str, Any], both: Any = None
+) -> NoReturn:
+    """A local method of scipy from a point, then from random ones, until the evaluator refuses.
+
+    **Arguments:** `both`: gives value and gradient of a point, for methods that take them together.
+    """
     rng = np.random.default_rng(seed)
+    bounds = [(0.0, 1.0)] * meter.dimension
     with quiet("scipy"):
         while True:
             with contextlib.suppress(NothingFiniteError):
-                minimize(meter.finite, begin, method=method, bounds=[(0.0, 1.0)] * meter.dimension, options=options)
+                minimize(
+                    both or meter.finite,
+                    begin,
+                    method=method,
+                    jac=True if both else None,
+                    bounds=bounds,
+                    options=options,
+                )
             meter.check()
             begin = rng.uniform(size=meter.dimension)

@@ -232,6 +232,7 @@ METHODS: dict[str, Method] = {
         "scipy:ScipyDualAnnealing", None, "scipy's dual annealing with local search", sized=False
     ),
     "scipy-slsqp": _adapter("scipy:ScipySLSQP", None, "scipy's SLSQP, restarted", sized=False),
+    "scipy-lbfgsb": _adapter("scipy:ScipyLBFGSB", None, "scipy's L-BFGS-B, restarted", sized=False),
     "scipy-cobyqa": _adapter("scipy:ScipyCOBYQA", None, "scipy's COBYQA, restarted", sized=False),
     "minion-lshade": _minion("LSHADE", "L-SHADE"),
     "minion-jade": _minion("JADE", "JADE"),

@@ -13,7 +13,7 @@ from l2e.adapters import evosax
 from l2e.adapters.evosax import STRATEGIES, EvosaxES, EvosaxLGA
 from l2e.adapters.minion import POPULATION_SIZES, Minion
 from l2e.adapters.pycma import LQCMA, PyCMA
-from l2e.adapters.scipy import ScipyCOBYQA, ScipyDE, ScipyDualAnnealing, ScipySLSQP
+from l2e.adapters.scipy import ScipyCOBYQA, ScipyDE, ScipyDualAnnealing, ScipyLBFGSB, ScipySLSQP
 from l2e.adapters.unit_cube import NothingFiniteError, UnitMeter
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.box import box
@@ -50,6 +50,7 @@ CASES = [
     Case("scipy-annealing", ScipyDualAnnealing(), 1e-11, with_failures=1.0),  # a failure spoils a local search
     Case("scipy-annealing-plain", ScipyDualAnnealing(no_local_search=True), 0.1),
     Case("scipy-slsqp", ScipySLSQP(), 1e-11),
+    Case("scipy-lbfgsb", ScipyLBFGSB(), 1e-11),
     Case("scipy-cobyqa", ScipyCOBYQA(), 1e-11),
     Case("minion-LSHADE", Minion("LSHADE"), 1e-2),
     Case("minion-JADE", Minion("JADE"), 2e-2),

@@ -2,45 +2,20 @@
 
 import numpy as np
 import pytest
+from helpers.large import PLACE, D, begun, bowl, drive
 
 import l2e
 from l2e.portfolio.large.asking import PIECE
 from l2e.portfolio.large.axes import Axes, Eigenvectors, SomeAxes
 from l2e.portfolio.large.descent import Descent
+from l2e.portfolio.large.entry import Entry
 from l2e.portfolio.large.evolution import SeparableEvolution
 from l2e.portfolio.large.graph import Graph, bandwidth_order
 from l2e.portfolio.large.grouping import Grouping
-from l2e.portfolio.large.search import Entry
 from l2e.portfolio.large.windows import Windows
 from l2e.portfolio.policy import Policy
-from l2e.portfolio.run import Run
 
-D = 120
 TURN = np.linalg.qr(np.random.default_rng(1).standard_normal((20, 20)))[0]
-PLACE = np.random.default_rng(2).uniform(-3, 3, D)
-
-
-def drive(steps, function):
-    """Play a generator to its end; how many rows the largest batch had, and what it returned."""
-    values, largest = None, 0
-    try:
-        while True:
-            points = steps.send(values)
-            assert (np.abs(points) <= 5).all()
-            largest = max(largest, len(points))
-            values = function(points)
-    except StopIteration as end:
-        return largest, end.value
-
-
-def begun(function, budget=10**6, dimension=D):
-    run = Run(dimension, budget, np.random.default_rng(0))
-    drive(run.evaluate_aside(np.zeros(dimension)), function)
-    return run
-
-
-def bowl(points):
-    return ((points - PLACE[: points.shape[1]]) ** 2).sum(axis=1)
 
 
 def waves(points):
@@ -265,7 +240,7 @@ def test_where_a_search_would_be_is_projected_from_its_gains() -> None:
     assert descent([100.0]) == evolution([100.0]) == 100
     assert descent([100.0, 90.0, 88.0]) == pytest.approx(88 - 2 * (0.2 + 0.04 + 0.008), abs=0.01)
     assert descent([100.0, 90.0, 95.0]) == 95
-    assert evolution([100.0, 90.0]) == pytest.approx(90 - 10 * 0.85 / 0.15)  # too early to say that it fades
+    assert evolution([100.0, 90.0]) == 80  # too early to expect more than the same once again
     steps = 0.85 + 0.85**2 + 0.85**3 + 0.85**4 + 0.85**5
     assert evolution([100.0, 95.0, 90.0, 86.0, 85.0]) == pytest.approx(85 - 5 * steps)
 
@@ -276,8 +251,8 @@ def test_some_axes_tell_whether_the_function_is_one_of_a_separable_one() -> None
         drive(unit.turn(run), function)
         return unit.additive
 
-    assert additive(lambda points: np.log1p(bowl(points))) > 0.7
-    assert additive(lambda points: (points.sum(axis=1) - 100) ** 2) < 0.7
+    assert additive(lambda points: np.log1p(bowl(points)))
+    assert not additive(lambda points: (points.sum(axis=1) - 6) ** 2)
 
 
 def shuffled_chain(points):

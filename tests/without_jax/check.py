@@ -51,7 +51,7 @@ def check_minimize() -> None:
         points = optimizer.ask()
         optimizer.tell(points, [bowl(x) for x in points])
     assert optimizer.result().fun == result.fun
-    for method in ("scipy-slsqp", "scipy-cobyqa", "scipy-de", "scipy-dual-annealing"):
+    for method in ("scipy-slsqp", "scipy-lbfgsb", "scipy-cobyqa", "scipy-de", "scipy-dual-annealing"):
         assert l2e.minimize(bowl, bounds=BOUNDS, budget=200, rng=0, method=method).nfev <= 200
 
 

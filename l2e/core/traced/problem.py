@@ -30,7 +30,7 @@ class AbstractTraceableProblem(eqx.Module, AbstractProblem):
     def __call__(self, points: Any) -> Any:
         batch, single = as_batch(points, self.dimension)
         arrays, static = pack.split(self)
-        rows = _rounded(len(batch))
+        rows = _rounded(len(batch), 4 if self.dimension <= SMALL else 2)
         padded = batch if rows == len(batch) else np.concatenate([batch, np.repeat(batch[-1:], rows - len(batch), 0)])
         PROBLEMS.use((static, padded.shape))
         with runtime.float64():
@@ -38,12 +38,16 @@ class AbstractTraceableProblem(eqx.Module, AbstractProblem):
         return float(values[0]) if single else values
 
 
-def _rounded(rows: int) -> int:
-    """The number of rows rounded up to four significant bits, so that few shapes are compiled, whatever sizes come.
+SMALL = 100
+"""Up to so many dimensions a program is compiled fast enough for sizes that differ by an eighth."""
+
+
+def _rounded(rows: int, bits: int) -> int:
+    """The number of rows rounded up to so many significant bits, so that few shapes are compiled, whatever sizes come.
 
     A shrinking population asks for hundreds of sizes; each would be a program of its own.
     """
-    step = 1 << max(rows.bit_length() - 4, 0)
+    step = 1 << max(rows.bit_length() - bits, 0)
     return -(-rows // step) * step
 
 

@@ -1,28 +1,35 @@
 """Lines along single variables and along the eigenvectors of a group's curvature."""
 
+import math
+from collections.abc import Generator
+
 import numpy as np
 
 from l2e.portfolio.large.asking import ask, copies
 from l2e.portfolio.large.lines import Effort, Lines
 from l2e.portfolio.large.steps import STEPS, fitting
-from l2e.portfolio.run import WIDTH, Batches, Run, Steps
+from l2e.portfolio.run import HALF, WIDTH, Batches, Run, Steps
 
 GLOBAL = Effort(grid=12, more=24, zooms=3, steps=5)
 LOCAL = Effort(grid=0, more=0, zooms=0, steps=6)
 """Lines over the whole cube, or near the point."""
 
 FEW_WAVY = 0.05
-"""Where no more than this share of the lines was wavy, further turns are local ones; else every second is."""
+"""Where no more than this share of the lines was wavy, further turns are local ones; else every second is along axes,
+and none along eigenvectors, whose directions are new ones in every turn."""
 
-SOME = 32
-"""Variables that `SomeAxes` searches in one turn."""
+SOME, ONE_IN = 32, 16
+"""Variables that `SomeAxes` searches in its first turn: at most so many, and one in so many."""
 
-CURVATURES = (1e-9, 1e-5, 1e-3)
+ADDITIVE = 0.7
+"""Where a few variables, moved in common, gain this share of what they gain alone, more are searched at once."""
+
+CURVATURES = (1e-12, 1e-9, 1e-5, 1e-3)
 """Second differences are to be this share of the value, in turns: small ones see the function near the point, large
-ones see over its ripples."""
+ones see over its ripples. The first is not far from rounding: the value may be that of many groups."""
 
-FIRST_STEP = 1e-3 * WIDTH
-"""Of second differences before anything is known."""
+FIRST_STEP, FURTHEST = 1e-3 * WIDTH, 0.05 * WIDTH
+"""Of second differences before anything is known, and how far away from faces they are taken at most."""
 
 
 class Axes:
@@ -50,7 +57,8 @@ class Axes:
 
 
 class SomeAxes:
-    """Searches a few random variables in each turn, for functions of which nothing says that they are separable.
+    """Searches a few random variables in each turn, for functions of which nothing says that they are separable; more
+    and more as long as moves in common gain what they gain alone, and all of them when that was so for all.
 
     **Arguments:** `members`: the variables of which they are.
     """
@@ -59,17 +67,33 @@ class SomeAxes:
 
     def __init__(self, members: np.ndarray):
         self.members = members
-        self.additive = 0.0
-        """What the moves of the last turn gained in common, as a share of what they gained alone."""
+        self.additive = True
+        """Whether the moves of each turn gained in common most of what they gained alone."""
+        self._all = Axes(members)
+        self._first = self._count = min(SOME, math.ceil(len(members) / ONE_IN))
+        self._waiting = members[:0]
+        self._proven = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether all variables are searched in every turn."""
+        return self._proven >= len(self.members)
 
     def cost(self) -> float:
-        return min(SOME, len(self.members)) * Look().cost()
+        return self._all.cost() if self.whole else self._count * Look().cost()
 
     def turn(self, run: Run) -> Steps:
-        chosen = run.rng.permutation(self.members)[:SOME]
+        if self.whole:
+            return (yield from self._all.turn(run))
+        if not len(self._waiting):
+            self._waiting = run.rng.permutation(self.members)
+        chosen, self._waiting = self._waiting[: self._count], self._waiting[self._count :]
         lines = Lines(run.best_x, run.best_f, chosen, None, 0.01 * WIDTH)
         reason = yield from lines.search(run, GLOBAL)
-        self.additive = lines.additive
+        adds_up = lines.additive > ADDITIVE
+        self.additive = self.additive and adds_up
+        self._proven = self._proven + len(chosen) if adds_up else 0
+        self._count = 2 * self._count if adds_up else max(self._count // 2, self._first)
         return reason
 
 
@@ -83,7 +107,7 @@ class Eigenvectors:
 
     def __init__(self, members: np.ndarray):
         self.members = members
-        self._look = Look()
+        self._look = Look(alternating=False)
         self._turns = 0
         self._basis = np.eye(len(members))  # directions as rows
         self._step = np.full(len(members), FIRST_STEP)
@@ -106,9 +130,10 @@ class Eigenvectors:
 
     def _turn_basis(self, run: Run, share: float) -> Steps:
         """Second differences along the present directions, which become their eigenvectors."""
-        x, f = run.best_x.copy(), run.best_f
+        x, f = yield from self._inside(run)
         both = yield from self._beside(run, x)
         self._step = fitting(self._step, both[0] + both[1] - 2 * f, share * abs(f))
+        x, f = yield from self._inside(run)
         ahead, behind = yield from self._beside(run, x)
         first, second = np.triu_indices(len(self.members), 1)
         corners = yield from self._corners(run, x, first, second)
@@ -123,6 +148,16 @@ class Eigenvectors:
         self._basis = vectors[:, order].T @ self._basis
         self._step = np.clip(np.exp(vectors[:, order].T ** 2 @ np.log(h)), *STEPS)
         return None
+
+    def _inside(self, run: Run) -> Generator[np.ndarray, np.ndarray, tuple[np.ndarray, float]]:
+        """The best point and its value, moved away from the faces by two steps: the function is mirrored there, and a
+        face would count as curvature."""
+        x, most = run.best_x.copy(), HALF - min(2 * float(self._step.max()), FURTHEST)
+        x[self.members] = np.clip(x[self.members], -most, most)
+        if np.array_equal(x, run.best_x):
+            return x, run.best_f
+        value = yield from run.evaluate_aside(x)
+        return x, float(value[0])
 
     def _beside(self, run: Run, x: np.ndarray) -> Batches:
         """Values one step ahead and behind along each direction, as two rows."""
@@ -150,9 +185,13 @@ class Eigenvectors:
 
 
 class Look:
-    """Decides whether the next lines are searched over the whole cube, from how wavy the last ones were."""
+    """Decides whether the next lines are searched over the whole cube, from how wavy the last ones were.
 
-    def __init__(self) -> None:
+    **Arguments:** `alternating`: whether every second turn on wavy lines is a local one.
+    """
+
+    def __init__(self, alternating: bool = True) -> None:
+        self._alternating = alternating
         self._global, self._wavy = True, True
 
     def effort(self) -> Effort:
@@ -170,4 +209,4 @@ class Look:
         """Lines have been searched."""
         if self._global:
             self._wavy = bool(lines.wavy.mean() > FEW_WAVY)
-        self._global = self._wavy and not self._global
+        self._global = self._wavy and not (self._alternating and self._global)

@@ -50,6 +50,8 @@ class Descent:
 
     def __init__(self, members: np.ndarray, gradients: int, name: str = "L-BFGS"):
         self.members, self.gradients, self.name = members, gradients, name
+        self.alone = False
+        """Whether it goes on from its own last point, even if a better one is known."""
         self.x = np.zeros(0)
         self.f = np.inf  # the best value along its own way
         self.gradient: np.ndarray | None = None
@@ -69,7 +71,7 @@ class Descent:
     def turn(self, run: Run) -> Steps:
         if not np.isfinite(run.best_f):
             return Reason.NO_VALUES
-        if run.best_f < self.f:
+        if run.best_f < self.f and not (self.alone and len(self.x)):
             self._jump(run.best_x, run.best_f)
         for _ in range(self.gradients):
             reason = yield from self._step(run)

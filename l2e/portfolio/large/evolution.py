@@ -30,7 +30,8 @@ class SeparableEvolution:
 
     def __init__(self, members: np.ndarray, mean: np.ndarray, sigma: float, generations: int, populations: int = 1):
         self.members, self.mean, self.sigma, self.generations = members, mean.copy(), sigma, generations
-        d, self.population = len(mean), populations * default_population(len(mean))
+        d, self.populations = len(mean), populations
+        self.population = populations * default_population(d)
         self.level = np.inf
         """The best values of its latest generations, averaged."""
         known = defaults(self.population, d)

@@ -40,12 +40,14 @@ class Structure:
     """What is known of the interactions.
 
     **Fields:** `separable`: variables that interact with no other; `groups`: sets of variables that interact with each
-    other, which may overlap; `rest`: variables that interact, in no group of a useful size.
+    other, which may overlap; `rest`: variables that interact, in no group of a useful size; `dense`: whether most of
+    these interact with most others.
     """
 
     separable: np.ndarray
     groups: tuple[np.ndarray, ...]
     rest: np.ndarray
+    dense: bool = False
 
 
 Found = Generator[np.ndarray, np.ndarray, Structure]
@@ -72,7 +74,7 @@ class Grouping:
         if len(left) < 2:
             return Structure(self.members, (), np.empty(0, int))
         if (yield from self._is_dense(run, np.asarray(left), alone)):
-            return Structure(separable, *_as_group(np.asarray(left)))
+            return Structure(separable, *_as_group(np.asarray(left)), dense=True)
         groups, rest, covered, in_graph = [], [], set(), 0
         while left and run.used < limit:
             start = next((i for i in left if i not in covered), None)

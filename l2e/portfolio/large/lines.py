@@ -20,6 +20,10 @@ ROUNDING = 4 * 2.2e-16
 SHORTEST = 1e-13
 """Lines whose steps are below this end."""
 
+RIPPLED = 8.0
+"""A line is wavy, too, if it is bent this many times as much at its minimum as over its whole length: the minima of
+ripples that are shorter than the cells of a grid are not seen one by one."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Effort:
@@ -50,8 +54,9 @@ class Lines:
         self.additive = 1.0
         """What all moves in common gained, as a share of the sum of what they gained alone."""
         self.wavy = np.zeros(count, bool)
-        """Lines on which several minima were seen."""
+        """Lines on which several minima were seen, or that are bent as if there were."""
         self._active = np.ones(count, bool)
+        self._bent, self._bent_widely = np.zeros(count), np.full(count, np.inf)
 
     def search(self, run: Run, effort: Effort) -> Steps:
         """Search all lines, then move; the best point that was asked is the run's."""
@@ -61,6 +66,7 @@ class Lines:
             if not self._active.any():
                 break
             yield from self._parabolas(run)
+        self.wavy |= self._bent > RIPPLED * np.abs(self._bent_widely)
         yield from self._move(run)
         return None
 
@@ -130,6 +136,7 @@ class Lines:
         self._take(lines, places, values)
         self.step[lines] = width
         self.wavy[lines] = _minima(values) > 1
+        self._bent_widely[lines] = _bent(values) / width**2
         return None
 
     def _parabolas(self, run: Run) -> Steps:
@@ -139,7 +146,7 @@ class Lines:
         step = np.minimum(self.step[lines], np.maximum((high - low) / 2, SHORTEST))
         places = np.stack([np.maximum(here - step, low), np.minimum(here + step, high)])
         values = yield from self._several(run, lines, places)
-        vertex, curved = _vertex(here, value, places, values)
+        vertex, curved, bent = _vertex(here, value, places, values)
         vertex = np.clip(vertex, low, high)
         self._take(lines, places, values)
         tried = np.flatnonzero(curved)
@@ -150,6 +157,7 @@ class Lines:
         self.step[lines] = np.where(moved >= step, 2 * step, np.maximum(np.minimum(moved, step / 2), step / 30))
         rises = np.abs(values - value).max(axis=0)
         silent = rises <= ROUNDING * abs(self.f)
+        self._bent[lines] = np.where(silent | ~curved, self._bent[lines], np.maximum(bent, self._bent[lines]))
         self._active[lines] = ~silent & (self.step[lines] > SHORTEST)
         return None
 
@@ -175,8 +183,9 @@ class Lines:
 
 def _vertex(
     here: np.ndarray, value: np.ndarray, places: np.ndarray, values: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The vertex of the parabola through three points of each line, and where there is one worth asking for."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The vertex of the parabola through three points of each line, where there is one worth asking for, and how much
+    it is bent."""
     left, right = places[0] - here, places[1] - here
     with np.errstate(all="ignore"):
         slope_left, slope_right = (values[0] - value) / left, (values[1] - value) / right
@@ -184,7 +193,14 @@ def _vertex(
         vertex = -(slope_left * right - slope_right * left) / (right - left) / (2 * curvature)
     usable = np.isfinite(vertex) & (curvature > 0)
     vertex = np.where(usable, np.clip(vertex, 3 * left, 3 * right), 0.0)
-    return here + vertex, usable & (vertex != 0)
+    return here + vertex, usable & (vertex != 0), curvature
+
+
+def _bent(values: np.ndarray) -> np.ndarray:
+    """How much the parabola that fits each column of values at distances of 1 is bent."""
+    squares = (np.arange(len(values)) - (len(values) - 1) / 2) ** 2
+    squares -= squares.mean()
+    return squares @ values / (squares @ squares)
 
 
 def _minima(values: np.ndarray) -> np.ndarray:

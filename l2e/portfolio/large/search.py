@@ -6,17 +6,16 @@
    that gained most per evaluation in its last one, or, if it had none, promises most by its share of the gradient.
 """
 
-import dataclasses
 import math
 
 import numpy as np
 
 from l2e.portfolio.large.axes import Axes, Eigenvectors, SomeAxes
 from l2e.portfolio.large.descent import Descent
+from l2e.portfolio.large.entry import LITTLE, Entry
 from l2e.portfolio.large.evolution import SeparableEvolution
 from l2e.portfolio.large.graph import Graph, bandwidth_order
 from l2e.portfolio.large.grouping import LARGEST, MOST, Grouping, Structure
-from l2e.portfolio.large.unit import Unit
 from l2e.portfolio.large.windows import Windows
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH, Run, Steps
@@ -31,11 +30,12 @@ STRUCTURE_FROM = 40
 FOLLOWER = 0.25
 """Who is behind in the race gets this share of what the leader got."""
 
-GRADIENTS, GROUP_GRADIENTS = 4, 12
-"""Steps of L-BFGS in one turn, on all variables and on a group."""
+SHORT_GRADIENTS, GRADIENTS, GROUP_GRADIENTS = 2, 4, 12
+"""Steps of L-BFGS in one turn: in a race that is the whole search, else on all variables, and on a group."""
 
-EVOLUTION_TURN = 2
-"""Evaluations per dimension of one turn of the evolution strategy."""
+EVOLUTION_TURN, EVOLUTION_STEP = 2, 0.1
+"""Evaluations per dimension of one turn of the evolution strategy, and its first standard deviation in widths of the
+cube: half as wide as in few dimensions, where steps are shorter by the root of their number."""
 
 REVIVED = 1e-3
 """A unit that gained nothing is tried again when the value has fallen to this share: it may have been hidden by
@@ -47,56 +47,21 @@ REGROUPED = 1e-6
 OPTIMISM = 10.0
 """The promise of a unit that had no turn yet is taken this many times: one turn tells."""
 
-ADDITIVE = 0.7
-"""Where a few variables, moved in common, gain this share of what they gain alone, all may be searched at once."""
+POLISH, POLISHED_FROM = 3, 15
+"""Evaluations per dimension that are left to L-BFGS from the best point when evolution has had the rest, if there are
+so many in all."""
+
+STALLED = 20
+"""All stall if this many evaluations per dimension gained hardly anything."""
 
 GRAPH_FROM, GRAPH_MOST = 200, 60
 """Evaluations per dimension that must be left for a look at a sparse graph, and that it may take."""
-
-STEADIEST, PATIENCE, FADING = 0.98, 0.85, 0.5
-"""Gains are taken to fall from turn to turn by the factor seen, at most the first and for evolution at least the
-second; by the third if none was seen."""
 
 BEHIND = 0.4
 """Share of all evaluations up to which evolution goes on without having the best value."""
 
 AT_RANDOM = 0.03
 """Share of the turns that go to any unit."""
-
-
-@dataclasses.dataclass
-class Entry:
-    """A unit, what its last turn gained per evaluation (None before the first), the value after it, how far it had
-    come by itself after each turn, and what it has spent."""
-
-    unit: Unit
-    rate: float | None = None
-    value: float = math.inf
-    own: list[float] = dataclasses.field(default_factory=list)
-    spent: int = 0
-
-    def projected(self, turns: float) -> float:
-        """Where it would be after more turns, if gains go on to change by the same factor as they did.
-
-        The gains of evolution come and go, so those of two turns are taken together, and it is not expected to fade
-        soon.
-        """
-        if not self.own:
-            return math.inf
-        patient = isinstance(self.unit, SeparableEvolution)
-        span, least = (2, PATIENCE) if patient else (1, 0.0)
-        last, before = self._gain(0, span), self._gain(span, span)
-        if patient and before is None:
-            return self.own[-1] - (self._gain(0, 1) or 0.0) * PATIENCE / (1 - PATIENCE)
-        factor = FADING if last is None or not before or before < 0 else min(max(last / before, least), STEADIEST)
-        return self.own[-1] - (last or 0.0) * factor * (1 - factor ** (turns / span)) / (1 - factor)
-
-    def _gain(self, since: int, span: int) -> float | None:
-        """What so many turns gained, some turns ago; None if that is not known."""
-        if len(self.own) <= since + span:
-            return None
-        gain = self.own[-1 - since - span] - self.own[-1 - since]
-        return gain if math.isfinite(gain) else None
 
 
 class LargeSearch:
@@ -120,10 +85,12 @@ class _Large:
     def __init__(self, run: Run):
         self.run, self.first = run, run.best_f
         self.everything = np.arange(run.dimension)
-        self.descent = Entry(Descent(self.everything, GRADIENTS))
-        self.evolution = Entry(self._evolution(run.best_x, run.policy.first_step * WIDTH))
+        self._descent = Descent(self.everything, GRADIENTS)
+        self.descent = Entry(self._descent)
+        self.evolution = Entry(self._evolution(run.best_x, EVOLUTION_STEP * WIDTH))
         self.entries: list[Entry] = []
         self._restarts = 0
+        self._gained = 0, math.inf
         self._separable, self._grouped_at = self.everything[:0], math.inf
 
     def search(self) -> Steps:
@@ -131,12 +98,20 @@ class _Large:
         has_newton, has_global = run.policy.has("newton"), run.policy.has("global")
         structured = run.policy.has("coordinates") and run.budget >= STRUCTURE_FROM * run.dimension
         racing = [e for e, has in ((self.descent, has_newton), (self.evolution, has_global)) if has]
-        yield from self._race(racing, run.used + RACE * run.dimension if structured else math.inf)
+        polish = POLISH * run.dimension if has_newton and run.budget >= POLISHED_FROM * run.dimension else 0
+        self._descent.alone, self._descent.gradients = True, GRADIENTS if structured else SHORT_GRADIENTS
+        yield from self._race(racing, run.used + RACE * run.dimension if structured else run.budget - polish)
+        self._descent.alone, self._descent.gradients = False, GRADIENTS
         self.entries = racing
+        leads, self.descent.rate = self._leads(), None
         if structured:
             yield from self._find_structure(self.everything)
             yield from self._begin()
+        self._gained = run.used, run.best_f
+        rugged = structured and has_global and self._amorphous()
         while True:
+            if rugged and run.used < run.budget - polish and (leads or self._stalls()):
+                yield from self._committed(run.budget - polish)
             if self._hidden():
                 yield from self._find_structure(self._separable)
             yield from self._play(self._next())
@@ -154,6 +129,51 @@ class _Large:
             spent[id(entry)] += self.run.used - before
             if reason is not None:
                 racing = [e for e in racing if e is not entry]
+
+    def _leads(self) -> bool:
+        """Whether evolution has come further than L-BFGS, each on its own way."""
+        ours, theirs = self.evolution.own, self.descent.own
+        return bool(ours and theirs) and ours[-1] < theirs[-1]
+
+    def _amorphous(self) -> bool:
+        """Whether no structure was found that anybody could use."""
+        return not any(isinstance(e.unit, Axes | Eigenvectors | Windows) for e in self.entries)
+
+    def _committed(self, limit: float) -> Nothing:
+        """Evolution alone, again and again with larger populations: on rugged functions its gains come late, and those
+        of others only look larger before. Where it ends, L-BFGS goes on from the best point."""
+        while self.run.used < limit:
+            reason = yield from self._play(self.evolution)
+            if reason is not None or self.evolution.stagnates():
+                yield from self._polished(limit)
+                self._restart()
+
+    def _polished(self, limit: float) -> Nothing:
+        """L-BFGS from the best point, as long as it gains something."""
+        before, reason = math.inf, None
+        while self.descent in self.entries and self.run.used < limit and reason is None:
+            if before - self.run.best_f < LITTLE * self._scale():
+                break
+            before = self.run.best_f
+            reason = yield from self._play(self.descent)
+
+    def _scale(self) -> float:
+        """What gains are measured by: all that was gained, or the value itself."""
+        return min(self.first - self.run.best_f, abs(self.run.best_f))
+
+    def _stalls(self) -> bool:
+        """Whether hardly anything was gained for a while and L-BFGS is stuck.
+
+        While it is not, small gains are those of a function that is smooth, however small they are beside its value.
+        """
+        run = self.run
+        if self._gained[1] - run.best_f > LITTLE * self._scale():
+            self._gained = run.used, run.best_f
+        return self._stuck() and run.used - self._gained[0] > STALLED * run.dimension
+
+    def _stuck(self) -> bool:
+        """Whether L-BFGS gained nothing in its last turn, or is left out."""
+        return self.descent not in self.entries or self.descent.rate == 0.0
 
     def _play(self, entry: Entry) -> Steps:
         """One turn; what it gained per evaluation is noted. A unit that raises gains nothing and is tried no more."""
@@ -187,7 +207,7 @@ class _Large:
         if len(found.separable) > 1 and len(found.separable) != len(self._separable):
             self.entries = [e for e in self.entries if e.unit.members is not self._separable]
             self.entries.append(Entry(Axes(found.separable)))
-        if len(found.rest) > LARGEST and run.has_left(GRAPH_FROM):
+        if len(found.rest) > LARGEST and not found.dense and run.has_left(GRAPH_FROM):
             yield from self._find_graph(found.rest)
         if len(found.rest) > 1:
             self.entries.append(Entry(SomeAxes(found.rest)))
@@ -212,8 +232,6 @@ class _Large:
         """What is decided at once when the structure is known."""
         for entry in [e for e in self.entries if isinstance(e.unit, SomeAxes)]:
             yield from self._play(entry)
-            if isinstance(entry.unit, SomeAxes) and entry.unit.additive > ADDITIVE:  # a function of a separable one?
-                self.entries.append(Entry(Axes(entry.unit.members), entry.rate, self.run.best_f))
         axes = [e for e in self.entries if isinstance(e.unit, Axes) and e.rate is None]
         for entry in axes:
             yield from self._play(entry)  # nothing is better where variables are as good as separable
@@ -236,7 +254,13 @@ class _Large:
         return best
 
     def _promise(self, entry: Entry) -> float:
-        """Gain per evaluation: that of the last turn, or before the first what its share of the gradient says."""
+        """Gain per evaluation: that of the last turn, or before the first what its share of the gradient says.
+
+        Where nothing else is known of a function, moves along axes that interact are not worth it while L-BFGS gains:
+        its memory is of the way that it went.
+        """
+        if isinstance(entry.unit, SomeAxes) and not entry.unit.additive and not self._stuck() and self._amorphous():
+            return 0.0
         if entry.rate is not None:
             return entry.rate
         unit, run = entry.unit, self.run
@@ -257,13 +281,18 @@ class _Large:
         number = int(run.rng.integers(2 * len(self.entries) + 1)) if self.entries else 0
         if number < len(self.entries):
             return self.entries[number]
+        self._restart()
+        return self.evolution
+
+    def _restart(self) -> None:
+        """Another evolution strategy."""
+        run = self.run
         self._restarts += 1
         mean = run.rng.uniform(-HALF, HALF, run.dimension)
         fresh = self._evolution(mean, run.policy.restart_step * WIDTH, 2 ** min(self._restarts, 6))
         self.entries = [entry for entry in self.entries if entry is not self.evolution]
         self.evolution = Entry(fresh)
         self.entries.append(self.evolution)
-        return self.evolution
 
     def _evolution(self, mean: np.ndarray, sigma: float, populations: int = 1) -> SeparableEvolution:
         unit = SeparableEvolution(self.everything, mean, sigma, 1, populations)
