@@ -20,7 +20,11 @@ def draw_arms(path: Path, logs: Any, functions: list[str], lines: list[dict[str,
     place, ticks = 0, []
     for arm, rows in logs.items():
         boxes = middle.boxplot(
-            [*rows.values()], positions=range(place, place + len(rows)), widths=0.7, patch_artist=True
+            [*rows.values()],
+            positions=range(place, place + len(rows)),
+            widths=0.7,
+            patch_artist=True,
+            medianprops={"color": "black"},
         )
         for box in boxes["boxes"]:
             box.set_facecolor(colours[arm])
