@@ -5,22 +5,15 @@ import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
 from helpers.objectives import by_order, valley
+from helpers.processes import await_end
 
 import l2e
 
 BOUNDS = [(-5.0, 5.0)] * 4
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
 
 
 @pytest.mark.filterwarnings("ignore:the objective:RuntimeWarning")
@@ -34,7 +27,7 @@ def test_a_call_that_hangs_is_ended_with_all_it_has_started(tmp_path, monkeypatc
     started = [int(pid) for pid in pids.read_text().split()]
     assert started
     assert os.getpid() not in started
-    assert not [pid for pid in started if is_alive(pid)]
+    await_end(started)
 
 
 @pytest.mark.parametrize("method", ["auto", "lshade"])

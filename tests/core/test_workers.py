@@ -9,6 +9,7 @@ from multiprocessing.pool import ThreadPool
 import numpy as np
 import pytest
 from helpers.objectives import by_order, valley
+from helpers.processes import await_end
 
 from l2e.core.box import box
 from l2e.core.evaluator import Evaluator
@@ -158,19 +159,7 @@ def test_processes_survive_crashes_exits_hangs_and_errors_and_leave_nothing_behi
     assert "raise ValueError" in evaluate.failures[3].where
     assert list(evaluate.meter.record.evaluations().status) == ["ok", "died", "died", "timed out", "raised", "ok"]
     hung = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
-    assert not [pid for pid in pids if is_running(pid)]
-    for pid in hung:  # what a worker started was sent SIGKILL with it, and ends when the system gets to it
-        while is_running(pid):
-            time.sleep(0.01)
-
-
-def is_running(pid: int) -> bool:
-    """Whether a process does something still: one that is dead and not yet collected does not."""
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    await_end([*pids, *hung])
 
 
 def test_a_function_that_cannot_be_sent_says_what_to_do(monkeypatch) -> None:
