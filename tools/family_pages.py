@@ -83,12 +83,11 @@ TRAINED_WAY = """\
 The other way to learn from a family: the L2E paper's structured Mamba operator, meta-trained on the same forty
 members, which are in JAX (`experiments/train/l2e-pendulum-12d.toml`), by back-propagation through whole searches of
 50·d evaluations, and scored on the same unseen members at the same counted budgets. `-untrained` is the same
-optimizer with its first weights. **Training in
-distribution works, and does not earn its keep here**: after 152 CPU seconds the optimizer is far better than its first
-weights and, at 10·d, than the default; with 35 CPU seconds (200 steps) it was hardly better than its first weights. But
-the model and the journals alone leave a hundredth of its regret, and the model's learning takes fewer CPU seconds beside
-the objective. Validation was best at step 850 of 1500; what it gives on families that are not in JAX, where evolution
-strategies must train it, is not known.
+optimizer with its first weights. **Training in distribution works, and does not earn its keep here**: after 152 CPU
+seconds the optimizer is far better than its first weights and, at 10·d, than the default; with 35 CPU seconds (200
+steps) it was hardly better than its first weights. But the model and the journals alone leave a hundredth of its
+regret, and the model's learning takes fewer CPU seconds beside the objective. Validation was best at step 850 of 1500;
+what training gives on families that are not in JAX, where evolution strategies must do it, is not known.
 """
 SPEED = """\
 ## Evaluations to the default's value
