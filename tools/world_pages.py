@@ -121,7 +121,9 @@ def values(budget: int, ends: dict[str, dict[int, list[float]]]) -> str:
     for number in sorted({number for found in ends.values() for number in found}):
         means = {m: sum(found[number]) / len(found[number]) for m, found in ends.items() if number in found}
         best = min(means.values())
-        shown = [Cell(bold(f"{means[m]:.3g}", means[m] == best) if m in means else "-") for m in ends]
+        shown = [
+            Cell(bold(f"{means[m]:.3g}", len(means) > 1 and means[m] == best) if m in means else "-") for m in ends
+        ]
         published = (Cell(f"{SHADE_ILS[number - 1]:.3g}"), Cell(f"{MOS[number - 1]:.3g}"))
         lines.append(Line(f"f{number}", (*shown, *published)))
     runs = {len(found) for method in ends.values() for found in method.values()}
