@@ -18,11 +18,11 @@ from pathlib import Path
 import numpy as np
 
 import l2e
+from l2e.report.targets import TARGETS
 
 TRAINING = (1, 2, 3, 5, 15, 16, 17, 21)
 HELD_OUT = tuple(f for f in range(1, 25) if f not in TRAINING)
 RIVALS = ("sep-cmaes", "lm-ma-es", "scipy-lbfgsb")
-TARGETS = 10 ** np.linspace(2, -8, 51)
 
 
 def main() -> None:

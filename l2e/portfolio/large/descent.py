@@ -59,6 +59,7 @@ class Descent:
         """The last gradient that was measured, wherever that was."""
         self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
         self._central = False
+        self._left = np.inf  # the best value known when a turn ended that began at no worse a point
 
     @property
     def level(self) -> float:
@@ -71,13 +72,18 @@ class Descent:
     def turn(self, run: Run) -> Steps:
         if not np.isfinite(run.best_f):
             return Reason.NO_VALUES
-        if run.best_f < self.f and not (self.alone and len(self.x)):
+        behind = run.best_f < min(self.f, self._left)
+        if behind and not (self.alone and len(self.x)):
             self._jump(run.best_x, run.best_f)
+            behind = False
+        reason = None
         for _ in range(self.gradients):
             reason = yield from self._step(run)
             if reason is not None:
-                return reason
-        return None
+                break
+        if not behind:
+            self._left = run.best_f
+        return reason
 
     def _jump(self, x: np.ndarray, f: float) -> None:
         """Go on elsewhere: the memory stays, the gradient does not."""

@@ -17,13 +17,14 @@ LATELY, LITTLE = 15, 1e-3
 @dataclasses.dataclass
 class Entry:
     """A unit, what its last turn gained per evaluation (None before the first), the value after it, how far it had
-    come by itself after each turn, and what it has spent."""
+    come by itself after each turn, what it has spent, and what L-BFGS gained per evaluation at that time."""
 
     unit: Unit
     rate: float | None = None
     value: float = math.inf
     own: list[float] = dataclasses.field(default_factory=list)
     spent: int = 0
+    beside: float | None = None
 
     def projected(self, turns: float) -> float:
         """Where it would be after more turns, if gains go on to change by the same factor as they did.

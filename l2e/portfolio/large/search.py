@@ -38,11 +38,12 @@ EVOLUTION_TURN, EVOLUTION_STEP = 2, 0.1
 cube: half as wide as in few dimensions, where steps are shorter by the root of their number."""
 
 REVIVED = 1e-3
-"""A unit that gained nothing is tried again when the value has fallen to this share: it may have been hidden by
+"""A unit that gained nothing is tried again when the value's size has fallen to this share: it may have been hidden by
 rounding."""
 
 REGROUPED = 1e-6
-"""Separable variables are looked at again when the value has fallen to this share: weak groups hide in rounding."""
+"""Separable variables are looked at again when the value's size has fallen to this share: weak groups hide in
+rounding."""
 
 OPTIMISM = 10.0
 """The promise of a unit that had no turn yet is taken this many times: one turn tells."""
@@ -187,6 +188,7 @@ class _Large:
             reason = Reason.FAILED
         gain = value - run.best_f if math.isfinite(value) else 0.0
         entry.rate = 0.0 if reason is not None else gain / max(run.used - used, 1)
+        entry.beside = self.descent.rate
         entry.value = run.best_f
         entry.own.append(getattr(entry.unit, "level", run.best_f))
         entry.spent += run.used - used
@@ -238,13 +240,13 @@ class _Large:
 
     def _hidden(self) -> bool:
         """Whether groups may have been hidden among the separable variables by rounding."""
-        return len(self._separable) > 1 and self.run.best_f < REGROUPED * self._grouped_at
+        return len(self._separable) > 1 and abs(self.run.best_f) < REGROUPED * abs(self._grouped_at)
 
     def _next(self) -> Entry:
         """Whose turn it is."""
         run = self.run
         for entry in self.entries:
-            if entry.rate == 0.0 and run.best_f < REVIVED * entry.value:
+            if entry.rate == 0.0 and abs(run.best_f) < REVIVED * abs(entry.value):
                 entry.rate = None
         if self.entries and run.rng.uniform() < AT_RANDOM:
             return self.entries[run.rng.integers(len(self.entries))]
@@ -262,10 +264,15 @@ class _Large:
         if isinstance(entry.unit, SomeAxes) and not entry.unit.additive and not self._stuck() and self._amorphous():
             return 0.0
         if entry.rate is not None:
-            return entry.rate
+            return entry.rate * self._faded(entry)
         unit, run = entry.unit, self.run
         scale = min(abs(run.best_f), self.first - run.best_f) or abs(run.best_f)
         return OPTIMISM * self._share(unit.members) * scale / unit.cost()
+
+    def _faded(self, entry: Entry) -> float:
+        """How much smaller the gains of L-BFGS have become since a unit had its last turn: others' fall alike."""
+        now, then = self.descent.rate, entry.beside
+        return min(1.0, now / then) if now and then and self._amorphous() else 1.0
 
     def _share(self, members: np.ndarray) -> float:
         """The share of the gradient that these variables have."""
