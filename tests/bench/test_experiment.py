@@ -219,7 +219,11 @@ CONTESTS = {
         for budget in (50, 200, 1000)
     },
     "flagship-ablation": {f"{budget}x": 64 for budget in (20, 50, 200, 2000)},
-    "paper-lsgo-1000d": {"protocol": 6, "short": 6, "all-short": 15, "all-middle": 15, "all-long": 15},
+    "paper-lsgo-1000d": {
+        "protocol": 6,
+        "short": 6,
+        **dict.fromkeys(("all-short", "all-middle", "all-middle-random", "all-long"), 15),
+    },
     "paper-surrogate-10d": {"paper": 16, "mlp": 16, "kan": 16},
     "paper-uav": {"small": 56, "large": 56},
     "transfer-uav": {"transfer-uav": 7},
