@@ -9,12 +9,12 @@ budget. The seeds of these blends were used for no choice and no training. A run
 
 import argparse
 import functools
-import math
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from appended import all_runs
+from beside import cell
 
 import l2e
 from l2e.problems.blends import BLENDS, draw_blend
@@ -74,11 +74,8 @@ def table(path: Path) -> str:
             if not here:
                 cells.append("-")
                 continue
-            cell = f"{np.mean([row['share'] for row in here]):.3f}"
-            if method != "auto":
-                behind = np.asarray([ours[problem(row)] - row["share"] for row in here])
-                cell += f" ({behind.mean():+.3f} ± {behind.std(ddof=1) / math.sqrt(len(behind)):.3f})"
-            cells.append(cell)
+            same = None if method == "auto" else [ours[problem(row)] for row in here]
+            cells.append(cell([row["share"] for row in here], same))
         lines.append(f"| {method} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from appended import all_runs
+from beside import cell
 
 import l2e
 from l2e.meta.episodes import in_rows
@@ -81,11 +82,8 @@ def table(path: Path) -> str:
                 if not both:
                     cells.append("-")
                     continue
-                cell = f"{np.mean([theirs[problem] for problem in both]):.3f}"
-                if name != "auto":
-                    ahead = np.asarray([ours[problem] - theirs[problem] for problem in both])
-                    cell += f" ({ahead.mean():+.3f} ± {ahead.std(ddof=1) / math.sqrt(len(ahead)):.3f})"
-                cells.append(cell)
+                same = None if name == "auto" else [ours[problem] for problem in both]
+                cells.append(cell([theirs[problem] for problem in both], same))
             lines.append(f"| {budget}·d, {dimension}-D | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from appended import all_runs
+from beside import cell
 
 import l2e
 from l2e.problems.landscapes import draw_landscape
@@ -142,10 +143,8 @@ def table(rows: list[dict[str, Any]]) -> str:
             if len(pairs) < 2:
                 line.append("-")
                 continue
-            theirs, ours = np.asarray(pairs).T
-            ahead = ours - theirs
-            spread = ahead.std(ddof=1) / math.sqrt(len(ahead))
-            line.append(f"{theirs.mean():.3f}" + (f" ({ahead.mean():+.3f} ± {spread:.3f})" if method != "auto" else ""))
+            theirs, ours = zip(*pairs, strict=True)
+            line.append(cell(theirs, None if method == "auto" else ours))
         lines.append(f"| {method} | " + " | ".join(line) + " |")
     return "\n".join(lines)
 

@@ -17,8 +17,7 @@ import numpy as np
 from l2e.core.program import ProgramSearch
 from l2e.portfolio.method import Portfolio
 from l2e.problems.landscapes import FAMILIES, draw_landscape
-
-TARGETS = 10 ** np.linspace(2, -8, 51)
+from l2e.report.targets import TARGETS
 
 
 def share(gap: float) -> float:

@@ -30,6 +30,7 @@ from l2e.core.problem import HostFunction
 from l2e.portfolio.transfer.knowledge import Plan, Plans
 from l2e.portfolio.transfer.method import Transfer
 from l2e.problems.families import FAMILIES
+from l2e.report.statistics import mean_and_error
 
 TRAINED, TESTED, FIRST_TESTED = 40, 20, 1000
 DEVELOPED = 500
@@ -213,7 +214,7 @@ def compared(found: dict[tuple[str, int], dict[int, float]], method: str, budget
     ratios = [ours[i] - plain[i] for i in ours if i in plain]
     if len(ratios) < 2:
         return None
-    return float(np.mean(ratios)), float(np.std(ratios, ddof=1) / np.sqrt(len(ratios)))
+    return mean_and_error(ratios)
 
 
 def cell(result: tuple[float, float] | None) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from l2e.adapters.unit_cube import NothingFiniteError, UnitMeter, quiet
 from l2e.core.adapter import AbstractAdapter
 from l2e.core.box import Box
+from l2e.core.cma_defaults import default_population
 from l2e.core.errors import require, unknown
 from l2e.core.evaluator import Evaluator
 
@@ -44,7 +45,7 @@ class PyCMA(AbstractAdapter):
     @staticmethod
     def default_population(dimension: int) -> int:
         """4 + floor(3 ln d)."""
-        return 4 + int(3 * math.log(dimension))
+        return default_population(dimension)
 
     def run(self, evaluate: Evaluator, space: Box, seed: int, start: np.ndarray | None = None) -> str:
         def prepare(meter: UnitMeter) -> Generation:
@@ -135,7 +136,7 @@ def _run_once(strategy: Any, meter: UnitMeter, plan: _Plan, generation: Generati
 
 def _plans(method: PyCMA | LQCMA, meter: UnitMeter, rng: np.random.Generator) -> Iterator[_Plan]:
     """The first run, then its restarts. A run's evaluations are known when the next plan is asked for."""
-    smallest = method.population_size or PyCMA.default_population(meter.dimension)
+    smallest = method.population_size or default_population(meter.dimension)
     yield _Plan(smallest, method.sigma)
     if method.restarts == "none":
         return

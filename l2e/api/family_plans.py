@@ -22,7 +22,7 @@ def follows(known: Knowledge, per_dimension: float) -> list[Follow]:
     longer: list[Follow] = ["evolution", "newton"] if known.has_metric else ["evolution"]
     if known.dimension > POLICY.look_up_to:
         return ["default", *longer]
-    return ["near"] if per_dimension <= POLICY.look_below else ["near", *longer]
+    return ["near"] if POLICY.looks(known.dimension, per_dimension * known.dimension) else ["near", *longer]
 
 
 def unmeasured(known: Knowledge, evolves: bool, longest: float) -> Plans:

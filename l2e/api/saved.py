@@ -38,7 +38,7 @@ def told_budget(path: str | os.PathLike[str]) -> int | None:
     """The budget that the search in a file was begun with; None if it was begun without one."""
     recorded = read_journal(path)
     budget = _field(path, recorded, "budget", int)
-    return None if recorded.header.get("open") is True else budget
+    return None if recorded.open_ended else budget
 
 
 def saved_key(path: str | os.PathLike[str]) -> np.ndarray:

@@ -215,7 +215,8 @@ def _built(name: str, dimension: int, budget: int, size: int | None, workers: in
     """A method by its name; with several workers its own population size becomes a multiple of their number."""
     method = catalog.method(name)
     searcher = method.build(dimension, budget, size)
-    own = getattr(searcher, "population_size", None) or getattr(searcher, "default_population", _unknown)(dimension)
+    own, usual = getattr(searcher, "population_size", None), getattr(searcher, "default_population", None)
+    own = usual(dimension) if own is None and usual is not None else own
     if workers > 1 and size is None and isinstance(own, int) and own % workers:
         with contextlib.suppress(ValueError):  # a method whose size is fixed keeps it
             searcher = method.build(dimension, budget, -(-own // workers) * workers)
@@ -229,10 +230,6 @@ def _without_budget(searcher: Searcher) -> Searcher:
     from l2e.portfolio.method import Portfolio
 
     return dataclasses.replace(searcher, open_ended=True) if isinstance(searcher, Portfolio) else searcher
-
-
-def _unknown(_: int) -> None:
-    """The population of a method that has none."""
 
 
 def _for_noise(searcher: Searcher, space: Box, noisy: "bool | Statistic | None") -> Searcher:

@@ -177,8 +177,9 @@ def _journal_table(path: Path, recorded: Recorded) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("saved search", os.fspath(path))
     table.add_row("method", f"{settings.get('method')}, {recorded.header['dimension']} dimensions")
-    open_ended = recorded.header.get("open") is True
-    begun = "begun without a budget" if open_ended else f"begun with a budget of {recorded.header.get('budget')}"
+    begun = (
+        "begun without a budget" if recorded.open_ended else f"begun with a budget of {recorded.header.get('budget')}"
+    )
     table.add_row("evaluations", f"{len(evaluations)}; {begun}")
     table.add_row("best value", ("-" if best is None else f"{best.value:.10g}") + note)
     table.add_row("at x", "-" if best is None else np.array2string(best.x, precision=6, threshold=12))

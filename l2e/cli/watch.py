@@ -83,7 +83,7 @@ class _Seen:
         seconds = [one.seconds for one in known if one.seconds == one.seconds]
         facts = {
             "state": "running" if self.running else "not running",
-            "evaluations": f"{count}; {'at most' if recorded.header.get('open') is True else 'planned with'} {budget}",
+            "evaluations": f"{count}; {'at most' if recorded.open_ended else 'planned with'} {budget}",
             "under way": str(len(segment.asked) - len(segment.finished)),
             "best value": ("-" if best is None else f"{best.value:.10g}") + note,
             "at x": "-" if best is None else "[" + ", ".join(f"{v:.6g}" for v in best.x) + "]",

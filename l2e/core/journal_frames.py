@@ -87,6 +87,11 @@ class Recorded:
     """Bytes of whole frames; what follows is a frame that was cut off."""
 
     @property
+    def open_ended(self) -> bool:
+        """Whether the search was begun without a budget; that of the header is where it ends at the latest."""
+        return self.header.get("open") is True
+
+    @property
     def evaluations(self) -> list[Evaluation]:
         """All of them, in order."""
         return [evaluation for segment in self.segments for evaluation in segment.evaluations]

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from l2e.portfolio.policy import Policy
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.router import Router, guarded
 from l2e.portfolio.run import Run
@@ -19,8 +20,8 @@ from l2e.portfolio.searches import Nothing
 from l2e.portfolio.stages import Axes, FirstAxes, FirstLine, FirstPoint, Look, LookOn, Newton, Scout, Seen
 from l2e.portfolio.starts import Starts
 
-FIRST, SECOND = 35, 100
-"""Evaluations per dimension that are planned with at first, and then."""
+FIRST, SECOND = int(Policy.look_below), 100
+"""Evaluations per dimension that are planned with at first, the most with which there is a look, and then."""
 
 LONGER = 4
 """Each further horizon is this many times the one before."""

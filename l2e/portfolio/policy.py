@@ -251,6 +251,10 @@ class Policy:
                 raise unknown("part of the default method", part, PARTS)
         return dataclasses.replace(self, left_out=tuple(sorted({*self.left_out, *parts})))
 
+    def looks(self, dimension: int, budget: float) -> bool:
+        """Whether a search of one worker with so many evaluations begins with a look."""
+        return dimension <= self.look_up_to and budget <= self.look_below * dimension
+
     def has(self, part: str) -> bool:
         """Whether a part is used."""
         return part not in self.left_out

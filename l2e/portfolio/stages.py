@@ -158,9 +158,8 @@ class Look:
 
     def due(self, seen: Seen) -> bool:
         run, policy = seen.run, seen.run.policy
-        affordable = run.dimension <= policy.look_up_to and run.budget <= policy.look_below * run.dimension
         alone = run.workers == 1  # it asks for one point at a time
-        return policy.has("look") and affordable and alone and is_sound(seen)
+        return policy.has("look") and policy.looks(run.dimension, run.budget) and alone and is_sound(seen)
 
     def play(self, seen: Seen) -> Nothing:
         run, policy = seen.run, seen.run.policy

@@ -67,8 +67,12 @@ class Watchful(AbstractProgram):
         doubt = Doubt(space)
         checks: list[Span] = []
         noticed = isolated = False
+
+        def spans() -> list[Span]:
+            return functools.reduce(_with, checks, list(inner.spans))
+
         while True:
-            account.spans = functools.reduce(_with, checks, list(inner.spans))
+            account.spans = spans()
             told = yield batch
             seen.add(batch, told)
             batch = search.send(told)
@@ -89,7 +93,7 @@ class Watchful(AbstractProgram):
                 continue
             noticed, isolated = True, isolated or not early
             check = Span(CHECK, used, used + REPEATS, "no noise")
-            account.spans = [*_until(functools.reduce(_with, checks, list(inner.spans)), used), check]
+            account.spans = [*_until(spans(), used), check]
             again = yield np.repeat(seen.best_x[None], REPEATS, axis=0)
             values = seen.values
             account.noise = _noise(seen.best_x, np.append(seen.best_f, again), values)
@@ -99,8 +103,8 @@ class Watchful(AbstractProgram):
                 if anew or check.end >= SEARCHED * budget:
                     break
         used = seen.count + REPEATS * len(checks)
-        spans = _until(functools.reduce(_with, checks, list(inner.spans)), used)
-        ended = [one._replace(reason=str(Reason.LIMIT)) if one.reason == Reason.RUNNING else one for one in spans]
+        so_far = _until(spans(), used)
+        ended = [one._replace(reason=str(Reason.LIMIT)) if one.reason == Reason.RUNNING else one for one in so_far]
         account.spans = ended
         method = Noisy(self.inner)
         if anew:

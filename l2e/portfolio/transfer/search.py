@@ -154,8 +154,7 @@ class TransferSearch:
     @property
     def _looks(self) -> bool:
         """Whether the default begins with a look, and has no use for differences at the centre."""
-        run, policy = self._run, self._run.policy
-        return run.dimension <= policy.look_up_to and run.budget <= policy.look_below * run.dimension
+        return self._run.policy.looks(self._run.dimension, self._run.budget)
 
     def _has(self, part: str) -> bool:
         return part not in self._left_out
