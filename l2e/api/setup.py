@@ -88,7 +88,9 @@ class Setup:
         if noisy is not None and not isinstance(noisy, bool | np.bool_) and noisy not in STATISTICS:
             raise unknown("noisy", noisy, ("None", "True", "False", *STATISTICS))
         noisy = bool(noisy) if isinstance(noisy, np.bool_) else noisy
-        return dataclasses.replace(self, noisy=noisy, searcher=_for_noise(self.searcher, self.space, noisy))
+        return dataclasses.replace(
+            self, noisy=noisy, searcher=_for_noise(self.searcher, self.space, noisy, self.budget)
+        )
 
     def continued(self, start: np.ndarray | None, budget: int, used: int) -> "Setup":
         """Another search of the same method that goes on from a point, after so many evaluations."""
@@ -96,7 +98,7 @@ class Setup:
         if isinstance(self.method, str) and catalog.is_name(self.method):
             method = _built(self.method, self.space.dimension, budget, self.population_size, self.workers)
             method = _without_budget(method) if self.open_ended else method
-            method = _for_noise(method, self.space, self.noisy)
+            method = _for_noise(method, self.space, self.noisy, budget)
         return dataclasses.replace(self, searcher=method, start=start, budget=budget, key=fold_in(self.key, used))
 
     @property
@@ -232,23 +234,30 @@ def _without_budget(searcher: Searcher) -> Searcher:
     return dataclasses.replace(searcher, open_ended=True) if isinstance(searcher, Portfolio) else searcher
 
 
-def _for_noise(searcher: Searcher, space: Box, noisy: "bool | Statistic | None") -> Searcher:
-    """A method that copes with noise, or notices it, where there is one."""
-    from l2e.portfolio.method import Portfolio
+def _for_noise(searcher: Searcher, space: Box, noisy: "bool | Statistic | None", budget: int) -> Searcher:
+    """A method that copes with noise, or notices it, where there is one.
 
-    if noisy is False or (noisy is None and (not isinstance(searcher, Portfolio) or isinstance(space, ConstrainedBox))):
+    A model of a family that is refused leaves the default, which notices; one that is used was measured without.
+    """
+    from l2e.portfolio.method import Portfolio
+    from l2e.portfolio.transfer.method import Transfer
+
+    if noisy is False:
         return searcher
+    default = searcher if isinstance(searcher, Portfolio | Transfer) else None
+    plain = not isinstance(space, ConstrainedBox)
     if noisy is not None:
         from l2e.portfolio.noisy import Noisy
-        from l2e.portfolio.transfer.method import Transfer
 
-        if not isinstance(searcher, Portfolio | Transfer) or isinstance(space, ConstrainedBox):
+        if default is None or not plain:
             raise ValueError(f"noisy={noisy!r} is for the default method, without constraints")
-        return Noisy(searcher, "median" if noisy is True else noisy)
-    assert isinstance(searcher, Portfolio)
+        return Noisy(default, "median" if noisy is True else noisy)
     from l2e.portfolio.watchful import Watchful, notices
 
-    return Watchful(searcher) if notices(space) else searcher
+    if default is None or not plain or not notices(space):
+        return searcher
+    used = isinstance(default, Transfer) and not default.refuses(space, budget)
+    return searcher if used else Watchful(default)
 
 
 def _told_workers(searcher: Searcher, workers: int) -> Searcher:

@@ -26,6 +26,7 @@ from l2e.portfolio.method import Portfolio
 from l2e.portfolio.noisy import SEARCHED, Noisy
 from l2e.portfolio.policy import LARGE_ABOVE
 from l2e.portfolio.reasons import Reason
+from l2e.portfolio.transfer.method import Transfer
 from l2e.portfolio.unexplained import SAME, Doubt, size_of
 
 SUSPICIOUS = frozenset({str(Reason.NOISY), str(Reason.WAVY), str(Reason.STUCK)})
@@ -52,15 +53,15 @@ CHECK = "checking for noise"
 class Watchful(AbstractProgram):
     """The default method, and from where noise was noticed on the one for noisy functions.
 
-    **Arguments:** `inner`: the default method.
+    **Arguments:** `inner`: the default method, with or without a model of a family.
     """
 
-    inner: Portfolio
+    inner: Portfolio | Transfer
 
     def batches(
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account
     ) -> Generator[np.ndarray, np.ndarray, None]:
-        inner = Account(notes=account.notes, known=account.known)
+        inner = Account(notes=account.notes, known=account.known, facts=account.facts)
         search = self.inner.batches(space, seed, budget, start, inner)
         seen = Evaluated()
         batch = next(search)

@@ -154,6 +154,16 @@ def test_the_largest_value_under_constraints() -> None:
     assert returned.fun == pytest.approx(2, abs=1e-6)
 
 
+@pytest.mark.parametrize("start", [[0.0] * 4, [0.3, -0.2, 0.1, 0.5], [-0.9, 0, 0, 0], [4.0, -4, 4, -4]])
+def test_a_linear_function_has_no_curvature_to_be_misled_by(start: list[float]) -> None:
+    slopes = np.asarray([1.0, 2, -1, 0.5])
+    result = l2e.minimize(
+        lambda x: (slopes @ x, [ball(x)]), start, bounds=BOUNDS, constraints=l2e.Returned(1), budget=120, rng=0
+    )
+    assert result.fun == pytest.approx(-np.linalg.norm(slopes), abs=1e-6)
+    assert result.feasible
+
+
 def test_the_same_seed_gives_the_same_points() -> None:
     first, second = (l2e.minimize(bowl, bounds=BOUNDS, constraints=ball, budget=90, rng=1).x for _ in range(2))
     assert np.array_equal(first, second)

@@ -245,7 +245,7 @@ def test_a_control_whose_members_share_nothing_is_closed() -> None:
     assert not any(plan.opened for _, plan in model.plans.entries)
     problem = families.control(77)
     ours, plain = (l2e.minimize(problem, model=m, budget=200, rng=1) for m in (model, None))
-    np.testing.assert_array_equal(ours.x, plain.x)
+    np.testing.assert_array_equal(ours.evaluations.x, plain.evaluations.x)
     assert "no more alike" in ours.warnings[-1]
 
 

@@ -25,14 +25,19 @@ def true(x: np.ndarray) -> float:
     return float((WEIGHTS * (x - BEST) ** 2).sum())
 
 
-def search(noisy: bool | str | None, seed: int) -> Any:
+def search(noisy: bool | str | None, seed: int, budget: int = 600, deviation: float = 1.0) -> Any:
     rng = np.random.default_rng(seed)
-    return l2e.minimize(lambda x: true(x) + rng.standard_normal(), bounds=BOUNDS, budget=600, rng=seed, noisy=noisy)
+    return l2e.minimize(
+        lambda x: true(x) + deviation * rng.standard_normal(), bounds=BOUNDS, budget=budget, rng=seed, noisy=noisy
+    )
 
 
-def test_the_recommended_point_is_better_than_the_luckiest_value() -> None:
-    gaps = {noisy: [true(search(noisy, seed).x) for seed in range(5)] for noisy in (False, True)}
-    assert np.median(gaps[True]) < np.median(gaps[False])
+def test_a_search_told_of_noise_recommends_better_points_than_one_that_is_to_ignore_it() -> None:
+    gaps = {
+        noisy: [true(search(noisy, seed, budget=300, deviation=10.0).x) for seed in range(12)]
+        for noisy in (False, True)
+    }  # 1.8 and 4.8 on average
+    assert np.mean(gaps[True]) < 0.8 * np.mean(gaps[False])
 
 
 @pytest.mark.parametrize("noisy", [True, "median", "mean", None])

@@ -40,6 +40,9 @@ LEAST_PROMISE = 1e-12
 CHEAP_STEP = 1e-6
 """Of differences of cheap constraints, central ones."""
 
+LEAST_CHANGE = 1e-6
+"""A first step along which gradients change by less than this share tells of no curvature, only of rounding."""
+
 SCALES = (1e-10, 1e10)
 FIRST_SCALE = 1.0
 
@@ -239,10 +242,13 @@ class Sqp:
         """The curvature of the Lagrangian along the last step."""
         s = (after.x - before.x)[self._columns]
         m = self.multipliers
-        y = (after.g + m @ after.jacobian) - (before.g + m @ before.jacobian)
+        was, is_now = before.g + m @ before.jacobian, after.g + m @ after.jacobian
+        y = is_now - was
         if not s.any() or not np.isfinite(y).all():
             return
         if self._curvature is None:
+            if np.linalg.norm(y) <= LEAST_CHANGE * max(np.linalg.norm(was), np.linalg.norm(is_now)):
+                return
             bend = float(s @ y)
             scale = (
                 FIRST_SCALE * float(s @ s) / bend

@@ -24,7 +24,7 @@ from l2e.portfolio.policy import LARGE_ABOVE, Policy
 from l2e.portfolio.router import Router
 from l2e.portfolio.transfer.knowledge import Knowledge, Plans
 from l2e.portfolio.transfer.recall import Recalling
-from l2e.portfolio.transfer.search import Default, TransferSearch
+from l2e.portfolio.transfer.search import Default, TransferSearch, refuses
 from l2e.portfolio.weights import shipped_gate
 
 PARTS = ("gate", "jump", "covariance", "metric")
@@ -51,6 +51,10 @@ class Transfer(AbstractProgram):
         for part in self.left_out:
             if part not in PARTS:
                 raise unknown("part of the transfer", part, PARTS)
+
+    def refuses(self, space: Box, budget: int) -> bool:
+        """Whether a search in such a box is the default's from its first evaluation on."""
+        return refuses(self.knowledge, self.plans.plan(budget / space.dimension))
 
     def batches(
         self, space: Box, seed: int, budget: int, start: np.ndarray | None, account: Account

@@ -92,6 +92,11 @@ Default: TypeAlias = Callable[[np.ndarray | None], Steps | Nothing]
 """The default method from a start on, or from its own."""
 
 
+def refuses(known: Knowledge, plan: Plan) -> bool:
+    """Whether a search with such a plan is the default's from its first evaluation on."""
+    return not plan.opened and known.members >= LEAST_MEMBERS
+
+
 class _ForeignError(Exception):
     """The function is not of this family."""
 
@@ -136,8 +141,8 @@ class TransferSearch:
         """The whole search; it ends only where every point of a grid was evaluated."""
         plan = self._plan
         try:
-            if not plan.opened and self._known.members >= LEAST_MEMBERS:
-                raise _ForeignError(plan.why)  # the default, from its first evaluation on
+            if refuses(self._known, plan):
+                raise _ForeignError(plan.why)
             yield from self._begin()
         except _ForeignError as foreign:
             self._say("none", False, str(foreign))
