@@ -20,7 +20,7 @@ import numpy as np
 from ablation_figures import draw_arms, draw_curves
 from scipy import stats
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.bench.record import RunRecord
 from l2e.bench.store import read_store
 from l2e.core.problem import GAP_FLOOR
@@ -111,7 +111,7 @@ def _traces(records: list[RunRecord], budgets: dict[str, int]) -> dict[str, dict
         if name not in budgets:
             continue
         if problem not in optima:
-            known: Any = catalog.problem(problem)
+            known: Any = problem_catalog.problem(problem)
             optima[problem] = known.optimum.f
         places = np.searchsorted(record.nfev, np.asarray(SHARES) * budgets[name], side="right") - 1
         best = np.minimum.accumulate(record.fun)[places]

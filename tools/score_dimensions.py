@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from l2e.api import catalog, models
+from l2e.api import models, problem_catalog
 from l2e.bench.run_here import run_here, specs_of
 from l2e.core.problem import GAP_FLOOR
 from l2e.problems import PAPER_TEST
@@ -46,7 +46,7 @@ def _gaps(solver: Any, way: str, dimension: int, arguments: argparse.Namespace) 
     names = {f"f{f}": f"{arguments.suite}:f{f}:d{dimension}" for f in arguments.functions}
     found: dict[str, list[float]] = {}
     for function, name in names.items():
-        optimum: Any = getattr(catalog.problem(name), "optimum", None)
+        optimum: Any = getattr(problem_catalog.problem(name), "optimum", None)
         specs = specs_of(solver, way, [name], range(arguments.seeds), arguments.budget)
         records = run_here(solver, specs, tuple(names.values()))
         found[function] = [max(min(record.fun) - optimum.f, 0.0) for record in records]

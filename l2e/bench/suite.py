@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.api.user_code import FACTORY, call_factory
 from l2e.core.errors import unknown
 from l2e.core.problem import AbstractProblem
@@ -24,7 +24,7 @@ FUNCTIONS: dict[str, tuple[int, ...]] = {
     "humanoid-spring": (3, 4, 5),
     "ant-mujoco": (3, 4, 5),
     "humanoid-mujoco": (3, 4, 5),
-    **{f"family-{name}": tuple(range(1000, 1020)) for name in catalog.MEMBERS},
+    **{f"family-{name}": tuple(range(1000, 1020)) for name in problem_catalog.MEMBERS},
 }
 """The functions of a suite when an experiment names none."""
 NAME = re.compile(
@@ -98,7 +98,7 @@ def build_problem(name: str) -> AbstractProblem:
     """
     match = NAME.fullmatch(name)
     if match is None or not is_own(match["suite"]):
-        return catalog.problem(name)
+        return problem_catalog.problem(name)
     suite, place = match["suite"], parts(name)
     problem = call_factory("problem", suite, *(place[field] for field in FIELDS))
     if not isinstance(problem, AbstractProblem):
@@ -108,11 +108,11 @@ def build_problem(name: str) -> AbstractProblem:
     return problem
 
 
-def family_of(suite: str) -> catalog.Family:
+def family_of(suite: str) -> problem_catalog.Family:
     """The family of this name, or an error with the nearest names."""
-    if suite not in catalog.FAMILIES:
-        raise unknown("suite", suite, catalog.FAMILIES)
-    return catalog.FAMILIES[suite]
+    if suite not in problem_catalog.FAMILIES:
+        raise unknown("suite", suite, problem_catalog.FAMILIES)
+    return problem_catalog.FAMILIES[suite]
 
 
 def parts(problem: str) -> dict[str, int]:
@@ -121,7 +121,7 @@ def parts(problem: str) -> dict[str, int]:
     **Raises:** `ValueError` if it is not written like one.
     """
     letters = {part[0]: int(part[1:]) for part in _matched(problem)["place"].split(":")}
-    found = {catalog.FIELD_LETTERS[letter]: value for letter, value in letters.items()}
+    found = {problem_catalog.FIELD_LETTERS[letter]: value for letter, value in letters.items()}
     return {"instance": 1, **found} if is_own(suite_of(problem)) else found
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import tyro
 from rich.table import Table
 
-from l2e.api import catalog
+from l2e.api import catalog, problem_catalog
 from l2e.cli.console import plain_console
 from l2e.core.errors import require, unknown
 from l2e.portfolio.transfer.knowledge import SAID
@@ -87,7 +87,7 @@ def minimize(
     if function is not None:
         if bounds or dimension:
             raise ValueError("--bounds and --dimension go with your own function; a benchmark function has its own")
-        problem: Any = catalog.problem(function)
+        problem: Any = problem_catalog.problem(function)
     else:
         space = _parse_bounds(bounds, dimension) if bounds or model is None else _bounds_of(model)
         problem = HostFunction(user_function(str(objective)), space, vectorized)

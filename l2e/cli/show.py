@@ -10,7 +10,7 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from l2e.api import catalog, saved
+from l2e.api import catalog, problem_catalog, saved
 from l2e.cli.console import plain_console
 from l2e.core.environment import differences
 from l2e.core.journal_frames import Recorded
@@ -64,7 +64,7 @@ def problems() -> int:
     table = Table(box=None, pad_edge=False)
     for heading in ("family", "written like", "what it is"):
         table.add_column(heading, no_wrap=heading != "what it is")
-    for name, family in catalog.FAMILIES.items():
+    for name, family in problem_catalog.FAMILIES.items():
         table.add_row(name, family.example, family.summary)
     console.print(table)
     functions = Table(box=None, pad_edge=False)

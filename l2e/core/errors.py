@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import importlib.util
 from collections.abc import Iterable
 from types import ModuleType
 
@@ -32,6 +33,21 @@ def require(module: str, extra: str) -> ModuleType:
         raise MissingExtraError(
             f"this needs {error.name!r}, which is not installed: pip install 'l2e[{extra}]'"
         ) from error
+
+
+JAX = ("jax", "equinox", "jaxtyping")
+"""What the extra `jax` must have brought."""
+
+
+def has_jax() -> bool:
+    """Whether the extra that brings JAX is installed."""
+    return all(importlib.util.find_spec(module) is not None for module in JAX)
+
+
+def need_jax() -> None:
+    """Refuse to go on without JAX, with the line that installs it."""
+    for module in JAX:
+        require(module, "jax")
 
 
 LONGEST = 300

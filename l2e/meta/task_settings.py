@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Any
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.api.user_code import FACTORY, call_factory
 from l2e.core.errors import unknown
 from l2e.core.fingerprint import fingerprint
@@ -90,9 +90,9 @@ def _check_family(family: str, functions: tuple[int, ...]) -> None:
 
 def _of_catalog(family: str, tasks: TasksSettings) -> FunctionTasks:
     """Fixed problems of a family; where no optimum is known, a bound stands for it that all their values are above."""
-    place = f":i{TRAINING_INSTANCE}" if "instance" in catalog.FAMILIES[family].fields else ""
+    place = f":i{TRAINING_INSTANCE}" if "instance" in problem_catalog.FAMILIES[family].fields else ""
     names = [f"{family}:f{function}{place}:d{tasks.dimension}" for function in tasks.functions]
-    problems: list[Any] = [catalog.problem(name) for name in names]
+    problems: list[Any] = [problem_catalog.problem(name) for name in names]
     bound = LOWER_BOUNDS.get(family, 0.0)
     optima = [getattr(problem, "optimum", None) for problem in problems]
     return FunctionTasks(problems, [bound if optimum is None else optimum.f for optimum in optima], names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.bench.disturbance import Disturbance
 from l2e.bench.experiment import AblationTable, Experiment, Note
 from l2e.bench.record import RunRecord
@@ -211,7 +211,7 @@ def _buildable(records: Iterable[RunRecord], trust: bool) -> tuple[list[RunRecor
 
 def _refuse_large(name: str) -> None:
     """An error for a problem that would be too large; families that fix their dimensions are not."""
-    family = catalog.FAMILIES.get(suite_of(name))
+    family = problem_catalog.FAMILIES.get(suite_of(name))
     if (family is None or family.dimension_of is None) and parts(name)["dimension"] > LARGEST_DIMENSION:
         raise ValueError("too large to build")
 
@@ -259,4 +259,4 @@ def _problem(name: str, trust: bool) -> AbstractProblem | None:
     """The problem of this name; None for one of a user's own suite, unless its code is trusted."""
     if is_own(suite_of(name)):
         return build_problem(name) if trust else None
-    return catalog.problem(name)
+    return problem_catalog.problem(name)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from l2e.api import catalog
+from l2e.api import catalog, problem_catalog
 from l2e.api.minimize import minimize
 from l2e.bench.methods import build
 from l2e.bench.suite import parts
@@ -48,7 +48,7 @@ def draw_uav(results: Results, folder: Path) -> list[Path]:
     places = np.linspace(0, len(terrains) - 1, min(MOST_TERRAINS, len(terrains))).round().astype(int)
     found = []
     for name in (terrains[place] for place in places):
-        problem = catalog.problem(name)
+        problem = problem_catalog.problem(name)
         assert isinstance(problem, UAV)
         best = [min(results.cells.get((name, m), []), key=lambda run: run.final, default=None) for m in results.methods]
         flown = sorted((run for run in best if run is not None), key=lambda run: run.final)[:MOST_METHODS]

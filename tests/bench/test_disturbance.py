@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.bench.disturbance import Disturbance, generator
 from l2e.bench.experiment import parse_experiment
 from l2e.bench.plan import make_plan
@@ -62,7 +62,7 @@ def test_the_record_is_of_true_values(disturb) -> None:
 @pytest.mark.parametrize("method", ["auto", "cmaes", "pycma-bipop", "scipy-slsqp"])
 def test_all_begin_at_the_same_random_point(method) -> None:
     spec = spec_of(method, start="random")
-    problem = catalog.problem(spec.problem)
+    problem = problem_catalog.problem(spec.problem)
     assert spec.disturb is not None
     start = spec.disturb.begin(problem.space, spec.problem, spec.seed)
     assert start is not None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import l2e
-from l2e.api import catalog, transfers
+from l2e.api import problem_catalog, transfers
 from l2e.bench.experiment import Experiment
 from l2e.bench.methods import build
 from l2e.bench.plan import make_plan
@@ -26,7 +26,7 @@ def learned(tmp_path_factory) -> Path:
 
 
 def test_every_family_has_problems_and_members_are_those_of_the_seed() -> None:
-    assert set(catalog.MEMBERS) == set(FAMILIES)
+    assert set(problem_catalog.MEMBERS) == set(FAMILIES)
     problem = build_problem("family-truss:f1003:d10")
     x = np.zeros((2, 10))
     np.testing.assert_array_equal(problem(x), FAMILIES["truss"](1003)(x))

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.bench.experiment import parse_experiment
 from l2e.bench.official import check_loggers, run_logged
 from l2e.bench.plan import make_plan
@@ -27,7 +27,7 @@ def test_both_archives_hold_all_runs(tmp_path) -> None:
     ioh = json.loads((tmp_path / "ioh" / "random-search" / "IOHprofiler_f1_Sphere.json").read_text())
     runs = [run for scenario in ioh["scenarios"] for run in scenario["runs"]]
     assert [run["evals"] for run in runs] == [30] * 4
-    gaps = [record.fun[-1] - catalog.problem(record.spec.problem).optimum.f for record in records]
+    gaps = [record.fun[-1] - problem_catalog.problem(record.spec.problem).optimum.f for record in records]
     assert [run["best"]["y"] for run in runs] == pytest.approx(gaps, rel=1e-6)
     logged = [float(part.split("|")[1]) for part in re.findall(r":30\|[^,\s]+", info)]
     assert logged == pytest.approx(gaps, rel=0.06)  # two digits

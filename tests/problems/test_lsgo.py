@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.core.traced import runtime
 from l2e.core.traced.problem import stack
 from l2e.problems import lsgo, official_lsgo
@@ -282,7 +282,11 @@ def test_errors_say_what_is_allowed(arguments, error, message):
 
 def test_names_in_the_catalog():
     point = np.ones(1000)
-    assert catalog.problem("lsgo:f5")(point) == catalog.problem("lsgo:f5:i1:d1000")(point) == lsgo(5)(point)
-    assert catalog.problem("lsgo:f5:i2")(point) == lsgo(5, instance=2)(point)
+    assert (
+        problem_catalog.problem("lsgo:f5")(point)
+        == problem_catalog.problem("lsgo:f5:i1:d1000")(point)
+        == lsgo(5)(point)
+    )
+    assert problem_catalog.problem("lsgo:f5:i2")(point) == lsgo(5, instance=2)(point)
     with pytest.raises(ValueError, match="f13 of LSGO has 905 variables, not 1000"):
-        catalog.problem("lsgo:f13:d1000")
+        problem_catalog.problem("lsgo:f13:d1000")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.problems import lsgo, official_lsgo
 from l2e.problems._lsgo.suite import DATA_VARIABLE
 
@@ -73,6 +73,6 @@ def test_the_minimum_is_zero_at_the_optimum(function):
 
 def test_the_official_functions_have_a_name_of_their_own(monkeypatch):
     monkeypatch.setenv(DATA_VARIABLE, str(FOLDER))
-    problem = catalog.problem("official-lsgo:f12")
+    problem = problem_catalog.problem("official-lsgo:f12")
     assert problem(np.zeros(1000)) == pytest.approx(REFERENCE[12][0], rel=1e-12)
     assert official_lsgo(12)(np.ones(1000)) == lsgo(12)(np.ones(1000)) != lsgo(12, instance=1)(np.ones(1000))

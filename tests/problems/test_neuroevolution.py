@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.bench.suite import instances
 from l2e.core.errors import MissingExtraError
 from l2e.problems import gym_neuroevolution, neuroevolution
@@ -30,7 +30,7 @@ def test_dimensions_are_those_of_the_policy(robot, sizes):
         assert problem.dimension == size
         assert (problem.space.lower == -0.2).all()
         assert (problem.space.upper == 0.2).all()
-        assert catalog.problem(f"{robot}-spring:f{depth}").dimension == size
+        assert problem_catalog.problem(f"{robot}-spring:f{depth}").dimension == size
     assert neuroevolution(robot, 4).name == f"{robot}-4 (spring)"
 
 
@@ -57,8 +57,8 @@ def test_suites_have_the_papers_depths():
         "ant-spring:f4:i1:d5384",
         "ant-spring:f5:i1:d6440",
     ]
-    assert catalog.problem("ant-mujoco:f3").dimension == gym_neuroevolution("ant", 3).dimension == 6824
-    assert catalog.problem("humanoid-mujoco:f3").dimension == 14897
+    assert problem_catalog.problem("ant-mujoco:f3").dimension == gym_neuroevolution("ant", 3).dimension == 6824
+    assert problem_catalog.problem("humanoid-mujoco:f3").dimension == 14897
 
 
 @pytest.mark.parametrize(

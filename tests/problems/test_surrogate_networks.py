@@ -6,7 +6,7 @@ import pytest
 from scipy.interpolate import BSpline
 
 import l2e
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.bench.suite import instances
 from l2e.core.traced import runtime
 from l2e.core.traced.problem import stack
@@ -95,7 +95,7 @@ def test_names_of_the_catalog_are_suites():
     for kind in KINDS:
         found = instances(f"surrogate-{kind}", (), (10,), (1,))
         assert [instance.function for instance in found] == list(PAPER_SURROGATE_TEST)
-        assert catalog.problem(f"surrogate-{kind}:f3").kind == kind  # pyright: ignore[reportAttributeAccessIssue]
+        assert problem_catalog.problem(f"surrogate-{kind}:f3").kind == kind  # pyright: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.bench.suite import instances
 from l2e.problems import PAPER_SURROGATE_TEST, paper_bbob, paper_surrogate
 
@@ -64,11 +64,11 @@ def test_instances_are_not_those_of_bbob_10d():
 
 
 def test_names_of_the_catalog_have_ten_dimensions():
-    assert catalog.problem("paper-surrogate:f12").dimension == 10
+    assert problem_catalog.problem("paper-surrogate:f12").dimension == 10
     assert len(instances("paper-surrogate", (), (10,), (1,))) == 16
     with pytest.raises(ValueError, match="have 10 dimensions, not 30"):
-        catalog.problem("paper-surrogate:f12:d30")
+        problem_catalog.problem("paper-surrogate:f12:d30")
     with pytest.raises(ValueError, match="between 1 and 24"):
         paper_surrogate(25)
     with pytest.raises(ValueError, match="names no function"):
-        catalog.problem("paper-surrogate:d10")
+        problem_catalog.problem("paper-surrogate:d10")

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.bench.suite import instances
 from l2e.problems import uav
 from l2e.problems._uav.official import TerrainFileError
@@ -55,7 +55,7 @@ def test_a_number_and_a_seed_always_give_the_same_terrain():
     np.testing.assert_array_equal(first.threats, again.threats)
     assert np.abs(first.heights - other.heights).max() > 10
     assert draw_terrain(5) is again
-    assert catalog.problem("uav:f5:i2").terrain is other  # pyright: ignore[reportAttributeAccessIssue]
+    assert problem_catalog.problem("uav:f5:i2").terrain is other  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_suite_is_the_one_of_its_records():
@@ -84,7 +84,7 @@ def test_names_and_groups_are_those_of_the_paper():
         "Terrain 49-56",
     ]
     assert uav(12).name == "Terrain 12"
-    assert catalog.problem("uav:f12").name == "Terrain 12"  # pyright: ignore[reportAttributeAccessIssue]
+    assert problem_catalog.problem("uav:f12").name == "Terrain 12"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_suite_holds_all_terrains():
@@ -131,8 +131,8 @@ def test_a_users_file_gives_the_same_costs(tmp_path, monkeypatch):
     np.testing.assert_allclose(theirs(points), ours(points), rtol=1e-13)
     monkeypatch.setenv("L2E_UAV_DATA", str(write(tmp_path / "shifted.npz", end=np.array([850.0, 850, 150]))))
     assert uav(2).terrain.end[0] == 850
-    assert catalog.problem("official-uav:f2").terrain.end[0] == 850  # pyright: ignore[reportAttributeAccessIssue]
-    assert catalog.problem("uav:f2").terrain is draw_terrain(2)  # pyright: ignore[reportAttributeAccessIssue]
+    assert problem_catalog.problem("official-uav:f2").terrain.end[0] == 850  # pyright: ignore[reportAttributeAccessIssue]
+    assert problem_catalog.problem("uav:f2").terrain is draw_terrain(2)  # pyright: ignore[reportAttributeAccessIssue]
     with pytest.raises(TerrainFileError, match="lacks H, threats, start"):
         uav(3)
 
@@ -140,7 +140,7 @@ def test_a_users_file_gives_the_same_costs(tmp_path, monkeypatch):
 def test_without_a_file_the_official_suite_says_what_is_missing(monkeypatch):
     monkeypatch.delenv("L2E_UAV_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match="L2E_UAV_DATA"):
-        catalog.problem("official-uav:f2")
+        problem_catalog.problem("official-uav:f2")
 
 
 class Trap:

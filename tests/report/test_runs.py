@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from l2e.api import catalog
+from l2e.api import problem_catalog
 from l2e.report import demo
 from l2e.report.figures import convergence
 from l2e.report.records import Run
@@ -51,6 +51,6 @@ def test_no_function_of_the_demo_has_a_special_value_at_the_centre_of_its_box() 
     for function in demo.FUNCTIONS:
         gaps = []
         for instance in range(1, 6):
-            problem = catalog.problem(f"bbob:f{function}:i{instance}:d5")
+            problem = problem_catalog.problem(f"bbob:f{function}:i{instance}:d5")
             gaps.append(problem(np.zeros(5)) - problem.optimum.f)
         assert np.ptp(gaps) > 0.1 * np.mean(gaps), function  # on f19 it is 0.25 in every instance
