@@ -12,6 +12,7 @@ from l2e.core.apart import Apart
 from l2e.core.box import Box
 from l2e.core.caller import Caller
 from l2e.core.ending import Ending
+from l2e.core.errors import MissingExtraError
 from l2e.core.failing import SameErrors, on_error_policy
 from l2e.core.journal import DEADLY, Journal
 from l2e.core.journal_frames import Evaluation, Segment
@@ -421,6 +422,8 @@ class Evaluator:
                 self.meter.used += n  # begun, so counted; not the point's fault
                 self.check_time()
             return _Answered(None, reason=f"timed out: {error}")
+        except MissingExtraError:
+            raise  # no point is at fault, and no other one would do better
         except (Exception, SystemExit) as error:
             if not self._on_error.penalize:
                 raise ObjectiveError(

@@ -3,6 +3,7 @@
 import pytest
 
 import l2e
+from l2e.core.errors import MissingExtraError
 from l2e.core.failing import SAME_BUGS, SAME_ERRORS, OnError, SameErrors, on_error_policy
 
 BOUNDS = [(-5.0, 5.0)] * 3
@@ -33,6 +34,14 @@ def test_a_run_whose_first_calls_all_raise_the_same_ends_and_shows_it(error, cal
     assert result.reason == "errors"
     assert type(error).__name__ in result.message
     assert "in broken: raise error" in result.message
+
+
+def test_a_missing_extra_is_said_at_once_and_costs_nothing() -> None:
+    def robot(x):
+        raise MissingExtraError("this needs 'brax'")
+
+    with pytest.raises(MissingExtraError, match="brax"):
+        l2e.minimize(robot, bounds=BOUNDS, budget=50, rng=0)
 
 
 def test_a_run_goes_on_if_one_call_succeeds_or_the_errors_differ() -> None:

@@ -23,7 +23,7 @@ class Storey(NamedTuple):
 # From the bottom up. A package imports from storeys below its own only, so packages of one storey are independent.
 STOREYS = [
     Storey({"core": "boxes, problems, the meter, searches, files; core.traced is its JAX half"}),
-    Storey({"problems": "BBOB, the paper's instances, random landscapes"}),
+    Storey({"problems": "BBOB, LSGO, surrogates, terrains, robots, random landscapes, families"}),
     Storey(
         {
             "algorithms": "CMA-ES, DE, L2E, learned peers",

@@ -22,8 +22,6 @@ from l2e.meta.estimators.dqn import DQN, Transitions
 from l2e.meta.estimators.ppo import PPO, generalised_advantages, log_density
 from l2e.meta.train import Trainer
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 KEY = jax.random.key(5)
 ROWS = 6
 DEVIATION = 0.3
