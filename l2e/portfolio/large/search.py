@@ -16,6 +16,7 @@ from l2e.portfolio.large.entry import LITTLE, Entry
 from l2e.portfolio.large.evolution import SeparableEvolution
 from l2e.portfolio.large.graph import Graph, bandwidth_order
 from l2e.portfolio.large.grouping import LARGEST, MOST, Grouping, Structure
+from l2e.portfolio.large.pattern import Pattern, overlapping
 from l2e.portfolio.large.windows import Windows
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH, Run, Steps
@@ -54,6 +55,9 @@ so many in all."""
 
 STALLED = 20
 """All stall if this many evaluations per dimension gained hardly anything."""
+
+MORE = 0.02
+"""Groups may take this share of the evaluations that are left, even if that is more."""
 
 GRAPH_FROM, GRAPH_MOST = 200, 60
 """Evaluations per dimension that must be left for a look at a sparse graph, and that it may take."""
@@ -200,7 +204,7 @@ class _Large:
     def _find_structure(self, members: np.ndarray) -> Nothing:
         run = self.run
         grouping = Grouping(run.best_x, members)
-        most = min(MOST * len(members), 0.2 * run.remaining)
+        most = min(max(MOST * len(members), MORE * run.remaining), 0.2 * run.remaining)
         try:
             found = yield from run.spend("groups", grouping.find(run, most), _told)
         except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
@@ -217,6 +221,8 @@ class _Large:
             self.entries.append(Entry(Eigenvectors(group)))
             if run.policy.has("newton"):
                 self.entries.append(Entry(Descent(group, GROUP_GRADIENTS, "L-BFGS of a group")))
+        if run.policy.has("newton"):
+            self.entries.extend(Entry(Pattern(*chain)) for chain in overlapping(found.groups))
         self._separable, self._grouped_at = found.separable, run.best_f
 
     def _find_graph(self, members: np.ndarray) -> Nothing:
@@ -267,7 +273,8 @@ class _Large:
             return entry.rate * self._faded(entry)
         unit, run = entry.unit, self.run
         scale = min(abs(run.best_f), self.first - run.best_f) or abs(run.best_f)
-        return OPTIMISM * self._share(unit.members) * scale / unit.cost()
+        optimism = 1.0 if isinstance(unit, Pattern) else OPTIMISM  # its first turn is dear
+        return optimism * self._share(unit.members) * scale / unit.cost()
 
     def _faded(self, entry: Entry) -> float:
         """How much smaller the gains of L-BFGS have become since a unit had its last turn: others' fall alike."""
