@@ -28,15 +28,16 @@ RACE = 12
 STRUCTURE_FROM = 40
 """Evaluations per dimension from which on structure is looked for."""
 
-FOLLOWER = 0.25
-"""Who is behind in the race gets this share of what the leader got."""
+FOLLOWER, SHORT_FOLLOWER = 0.25, 0.1
+"""Who is behind in the race gets this share of what the leader got; the second if the race is the whole search."""
 
 SHORT_GRADIENTS, GRADIENTS, GROUP_GRADIENTS = 2, 4, 12
 """Steps of L-BFGS in one turn: in a race that is the whole search, else on all variables, and on a group."""
 
-EVOLUTION_TURN, EVOLUTION_STEP = 2, 0.1
-"""Evaluations per dimension of one turn of the evolution strategy, and its first standard deviation in widths of the
-cube: half as wide as in few dimensions, where steps are shorter by the root of their number."""
+EVOLUTION_TURN, SHORT_TURN, EVOLUTION_STEP = 2, 1, 0.1
+"""Evaluations per dimension of one turn of the evolution strategy, the second if the race is the whole search; and its
+first standard deviation in widths of the cube: half as wide as in few dimensions, where steps are shorter by the root
+of their number."""
 
 REVIVED = 1e-3
 """A unit that gained nothing is tried again when the value's size has fallen to this share: it may have been hidden by
@@ -48,6 +49,10 @@ rounding."""
 
 OPTIMISM = 10.0
 """The promise of a unit that had no turn yet is taken this many times: one turn tells."""
+
+PAYS = 3
+"""Overlapping groups are searched together if their first turn takes less than one in so many of the evaluations left,
+and without optimism."""
 
 POLISH, POLISHED_FROM = 3, 15
 """Evaluations per dimension that are left to L-BFGS from the best point when evolution has had the rest, if there are
@@ -89,6 +94,7 @@ class _Large:
 
     def __init__(self, run: Run):
         self.run, self.first = run, run.best_f
+        self._structured = run.policy.has("coordinates") and run.budget >= STRUCTURE_FROM * run.dimension
         self.everything = np.arange(run.dimension)
         self._descent = Descent(self.everything, GRADIENTS)
         self.descent = Entry(self._descent)
@@ -101,7 +107,7 @@ class _Large:
     def search(self) -> Steps:
         run = self.run
         has_newton, has_global = run.policy.has("newton"), run.policy.has("global")
-        structured = run.policy.has("coordinates") and run.budget >= STRUCTURE_FROM * run.dimension
+        structured = self._structured
         racing = [e for e, has in ((self.descent, has_newton), (self.evolution, has_global)) if has]
         polish = POLISH * run.dimension if has_newton and run.budget >= POLISHED_FROM * run.dimension else 0
         self._descent.alone, self._descent.gradients = True, GRADIENTS if structured else SHORT_GRADIENTS
@@ -124,10 +130,11 @@ class _Large:
     def _race(self, racing: list[Entry], limit: float) -> Nothing:
         """Turns of the two searches of all variables; both follow their own way."""
         spent = {id(entry): 0 for entry in racing}
+        follower = FOLLOWER if self._structured else SHORT_FOLLOWER
         racing = [entry for entry in racing if entry is not self.descent or math.isfinite(self.run.best_f)]
         while racing and self.run.used < limit:
             entry = min(racing, key=lambda e: (len(e.own) > 1, e.projected(self.run.remaining / e.unit.cost())))
-            behind = [e for e in racing if spent[id(e)] < FOLLOWER * spent[id(entry)]]
+            behind = [e for e in racing if spent[id(e)] < follower * spent[id(entry)]]
             entry = behind[0] if behind else entry
             before = self.run.used
             reason = yield from self._play(entry)
@@ -273,7 +280,9 @@ class _Large:
             return entry.rate * self._faded(entry)
         unit, run = entry.unit, self.run
         scale = min(abs(run.best_f), self.first - run.best_f) or abs(run.best_f)
-        optimism = 1.0 if isinstance(unit, Pattern) else OPTIMISM  # its first turn is dear
+        optimism = OPTIMISM
+        if isinstance(unit, Pattern):  # its first turn is dear, and pays in those after it
+            optimism = float(run.remaining > PAYS * unit.cost())
         return optimism * self._share(unit.members) * scale / unit.cost()
 
     def _faded(self, entry: Entry) -> float:
@@ -310,7 +319,8 @@ class _Large:
 
     def _evolution(self, mean: np.ndarray, sigma: float, populations: int = 1) -> SeparableEvolution:
         unit = SeparableEvolution(self.everything, mean, sigma, 1, populations)
-        unit.generations = math.ceil(EVOLUTION_TURN * self.run.dimension / unit.population)
+        turn = EVOLUTION_TURN if self._structured else SHORT_TURN
+        unit.generations = math.ceil(turn * self.run.dimension / unit.population)
         return unit
 
 
