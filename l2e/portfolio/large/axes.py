@@ -27,6 +27,9 @@ ADDITIVE = 0.7
 FINE = 1e-11
 """When half of the steps along axes are shorter than this, points of the cube are too far apart."""
 
+GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples are spread evenly."""
+
 CURVATURES = (1e-12, 1e-9, 1e-5, 1e-3)
 """Second differences are to be this share of the value, in turns: small ones see the function near the point, large
 ones see over its ripples. The first is not far from rounding: the value may be that of many groups."""
@@ -49,6 +52,7 @@ class Axes:
         self._step = np.full(len(members), 0.01 * WIDTH)
         self._ended = -math.inf  # the value when the last turn ended with steps that are short for the cube
         self._anchor: Anchor | None = None
+        self._finished = 0  # turns that were searched beside the anchor
 
     def cost(self) -> float:
         return len(self.members) * self._look.cost()
@@ -68,7 +72,9 @@ class Axes:
         anchor = self._anchor
         if anchor is None or anchor.f != run.best_f:
             anchor = self._anchor = Anchor(run.best_x, run.best_f)
-        lines = Lines(anchor.moves, anchor.f, self.members, None, FINE, anchor)
+        first = FINE * 0.5 ** (GOLDEN * self._finished % 1)  # other steps each time, or the same digits are missed
+        self._finished += 1
+        lines = Lines(anchor.moves, anchor.f, self.members, None, first, anchor)
         reason = yield from lines.search(run, LOCAL)
         self._ended = run.best_f
         return reason
