@@ -158,8 +158,8 @@ class Grouping:
 
         values = yield from ask(run, len(asked), build)
         self._known.update(zip(new, values.tolist(), strict=False))
-        alone, *others = (self._known[key] for key in keys)
-        without, having = np.asarray(others), values[len(new) :]
+        having, known = values[len(new) :], np.asarray([self._known[key] for key in keys])
+        alone, without = known[:1], known[1:]
         sums = (self._f, alone, without, having)
         return list(self.differs(alone - self._f, having - without, sums))
 

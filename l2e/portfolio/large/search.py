@@ -14,9 +14,9 @@ from l2e.portfolio.large.axes import Axes, Eigenvectors, SomeAxes
 from l2e.portfolio.large.descent import Descent
 from l2e.portfolio.large.entry import LITTLE, Entry
 from l2e.portfolio.large.evolution import SeparableEvolution
-from l2e.portfolio.large.graph import Graph, bandwidth_order
-from l2e.portfolio.large.grouping import LARGEST, MOST, Grouping, Structure
-from l2e.portfolio.large.pattern import Pattern, overlapping
+from l2e.portfolio.large.found import units_of
+from l2e.portfolio.large.grouping import MOST, Grouping, Structure
+from l2e.portfolio.large.pattern import Pattern
 from l2e.portfolio.large.windows import Windows
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH, Run, Steps
@@ -31,8 +31,8 @@ STRUCTURE_FROM = 40
 FOLLOWER, SHORT_FOLLOWER = 0.25, 0.1
 """Who is behind in the race gets this share of what the leader got; the second if the race is the whole search."""
 
-SHORT_GRADIENTS, GRADIENTS, GROUP_GRADIENTS = 2, 4, 12
-"""Steps of L-BFGS in one turn: in a race that is the whole search, else on all variables, and on a group."""
+SHORT_GRADIENTS, GRADIENTS = 2, 4
+"""Steps of L-BFGS in one turn: in a race that is the whole search, and else."""
 
 EVOLUTION_TURN, SHORT_TURN, EVOLUTION_STEP = 2, 1, 0.1
 """Evaluations per dimension of one turn of the evolution strategy, the second if the race is the whole search; and its
@@ -63,9 +63,6 @@ STALLED = 20
 
 MORE = 0.02
 """Groups may take this share of the evaluations that are left, even if that is more."""
-
-GRAPH_FROM, GRAPH_MOST = 200, 60
-"""Evaluations per dimension that must be left for a look at a sparse graph, and that it may take."""
 
 BEHIND = 0.4
 """Share of all evaluations up to which evolution goes on without having the best value."""
@@ -220,28 +217,8 @@ class _Large:
         if len(found.separable) > 1 and len(found.separable) != len(self._separable):
             self.entries = [e for e in self.entries if e.unit.members is not self._separable]
             self.entries.append(Entry(Axes(found.separable)))
-        if len(found.rest) > LARGEST and not found.dense and run.has_left(GRAPH_FROM):
-            yield from self._find_graph(found.rest)
-        if len(found.rest) > 1:
-            self.entries.append(Entry(SomeAxes(found.rest)))
-        for group in found.groups:
-            self.entries.append(Entry(Eigenvectors(group)))
-            if run.policy.has("newton"):
-                self.entries.append(Entry(Descent(group, GROUP_GRADIENTS, "L-BFGS of a group")))
-        if run.policy.has("newton"):
-            self.entries.extend(Entry(Pattern(*chain)) for chain in overlapping(found.groups))
+        self.entries.extend(Entry(unit) for unit in (yield from units_of(run, found)))
         self._separable, self._grouped_at = found.separable, run.best_f
-
-    def _find_graph(self, members: np.ndarray) -> Nothing:
-        """A unit for variables that each interact with few others, if these do."""
-        run = self.run
-        grouping = Grouping(run.best_x, members)
-        steps = Graph(grouping).edges(run, GRAPH_MOST * len(members))
-        edges = yield from run.spend("graph", steps, lambda e: "not sparse" if e is None else f"{len(e)} edges")
-        if edges is not None and len(edges):
-            order = bandwidth_order(len(members), edges)
-            places = np.argsort(order)
-            self.entries.append(Entry(Windows(members[order], places[edges])))
 
     def _begin(self) -> Nothing:
         """What is decided at once when the structure is known."""
