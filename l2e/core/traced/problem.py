@@ -30,7 +30,9 @@ class AbstractTraceableProblem(eqx.Module, AbstractProblem):
     def __call__(self, points: Any) -> Any:
         batch, single = as_batch(points, self.dimension)
         arrays, static = pack.split(self)
-        rows = _rounded(len(batch), 5 if len(batch) in HUNDRED else 4 if self.dimension <= SMALL else 2)
+        rows = _rounded(len(batch), 4 if self.dimension <= SMALL else 2)
+        if self.dimension > SMALL and len(batch) <= HUNDRED < rows:
+            rows = HUNDRED
         padded = batch if rows == len(batch) else np.concatenate([batch, np.repeat(batch[-1:], rows - len(batch), 0)])
         PROBLEMS.use((static, padded.shape))
         with runtime.float64():
@@ -41,8 +43,8 @@ class AbstractTraceableProblem(eqx.Module, AbstractProblem):
 SMALL = 100
 """Up to so many dimensions a program is compiled fast enough for sizes that differ by an eighth."""
 
-HUNDRED = range(65, 129)
-"""Usual sizes of batches, for which it pays in any dimension: 100 points take 100 rows, not 128."""
+HUNDRED = 100
+"""A usual size of batches, which is not rounded to 128 where sizes are rounded to 64, 96, 128."""
 
 
 def _rounded(rows: int, bits: int) -> int:

@@ -19,7 +19,7 @@ SHARES = (1e-11, 1e-9, 1e-7)
 SMALLEST = 1e-12
 """Curvature is taken to be at least this share of the largest."""
 
-LARGEST_PATTERN = 2000
+LARGEST_PATTERN = 1500
 """More variables have no metric of their own: it takes memory that grows with their square."""
 
 
