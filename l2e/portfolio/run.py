@@ -116,8 +116,10 @@ class Run:
         The best point known is then only as exact as the cube is.
         """
         self.anchor = anchor
-        values = tamed((yield moves))
-        self.anchor = None
+        try:
+            values = tamed((yield moves))
+        finally:
+            self.anchor = None
         self.used += len(moves)
         self._seen(mirror(anchor + moves), values)
         return values
