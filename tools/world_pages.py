@@ -101,22 +101,22 @@ def robots(recorded: Recorded) -> str:
 def lsgo(recorded: Recorded) -> str:
     """A thousand variables. The records are read as they are: the problems themselves need the official files."""
     records = read_store(recorded.folder / "paper-lsgo-1000d").records.values()
-    ends: dict[int, dict[str, dict[int, list[float]]]] = {}
+    ends: dict[tuple[int, bool], dict[str, dict[int, list[float]]]] = {}
     for record in records:
         number = int(record.spec.problem.split(":f")[1].partition(":")[0])
-        methods = ends.setdefault(record.spec.budget, {})
+        methods = ends.setdefault((record.spec.budget, record.spec.disturb is not None), {})
         methods.setdefault(record.spec.method, {}).setdefault(number, []).append(float(record.fun[-1]))
     pictures = (
-        "With 100,000 evaluations, one run each (so that boxes are lines):",
+        "With 100,000 evaluations (a box of one run is a line):",
         "![Best value over evaluations](lsgo-convergence.png)",
         "![Share of targets reached over evaluations](lsgo-ecdf.png)",
         "![Values at the end](lsgo-boxes.png)",
     )
-    tables = (values(budget, methods) for budget, methods in sorted(ends.items(), reverse=True))
+    tables = (values(*contest, methods) for contest, methods in sorted(ends.items(), reverse=True))
     return page("# LSGO-1000D", LSGO, commands("paper-lsgo-1000d"), *tables, *pictures)
 
 
-def values(budget: int, ends: dict[str, dict[int, list[float]]]) -> str:
+def values(budget: int, anywhere: bool, ends: dict[str, dict[int, list[float]]]) -> str:
     """Values at the end, means over runs, beside published ones."""
     lines = []
     for number in sorted({number for found in ends.values() for number in found}):
@@ -127,10 +127,14 @@ def values(budget: int, ends: dict[str, dict[int, list[float]]]) -> str:
         ]
         published = (Cell(f"{SHADE_ILS[number - 1]:.3g}"), Cell(f"{MOS[number - 1]:.3g}"))
         lines.append(Line(f"f{number}", (*shown, *published)))
-    runs = {len(found) for method in ends.values() for found in method.values()}
-    note = f"Runs per function: {', '.join(map(str, sorted(runs)))}. Functions that are missing were not run."
+    counts = {m: sorted({len(values) for values in found.values()}) for m, found in ends.items()}
+    runs = "; ".join(f"{m} {' or '.join(map(str, counts[m]))}" for m in ends)
+    note = f"Runs per function: {runs}. Functions that are missing were not run."
+    if anywhere:
+        note += " Each run begins at a random point of the box, another one for each seed."
     heads = (*ends, "SHADE-ILS, 3e6", "MOS, 3e6")
-    return section(Table("values", f"{budget:,} evaluations", note, "function", heads, tuple(lines)))
+    title = f"{budget:,} evaluations{', random starts' if anywhere else ''}"
+    return section(Table("values", title, note, "function", heads, tuple(lines)))
 
 
 def _world(

@@ -121,7 +121,7 @@ def drive(run: Run, search: Steps | Nothing, space: Box) -> Generator[np.ndarray
                 run.fail("router", error)
                 search = _samples(run)
                 points = next(search)
-            inside = from_cube(points, space)
+            inside = from_cube(points, space) if run.anchor is None else beside(run.anchor, points, space)
         values = yield inside
 
 
@@ -130,6 +130,12 @@ def from_cube(points: np.ndarray, space: Box) -> np.ndarray:
     lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
     inside = np.clip(lower + (points + HALF) / WIDTH * (upper - lower), lower, upper)
     return space.snap(inside) if isinstance(space, MixedBox) else inside
+
+
+def beside(anchor: np.ndarray, moves: np.ndarray, space: Box) -> np.ndarray:
+    """Points of the box that are moves, in lengths of the working cube, from the place of one of its points."""
+    lower, upper = (np.asarray(bound, dtype=np.float64) for bound in (space.lower, space.upper))
+    return np.clip(from_cube(anchor, space) + moves * ((upper - lower) / WIDTH), lower, upper)
 
 
 def to_cube(point: np.ndarray, space: Box) -> np.ndarray:

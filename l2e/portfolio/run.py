@@ -69,6 +69,8 @@ class Run:
         self._values = np.full(size, np.inf)
         self._remembered = 0
         self._open: int | None = None  # the place of the span that is being spent
+        self.anchor: np.ndarray | None = None
+        """While this is a point of the cube, the batch that is asked for holds moves from it."""
 
     @property
     def remaining(self) -> int:
@@ -107,6 +109,20 @@ class Run:
     def evaluate_aside(self, points: np.ndarray) -> Batches:
         """Have a batch evaluated that models must not see: a cluster of points outweighs all else in a fit."""
         return (yield from self._ask(mirror(np.atleast_2d(points))))
+
+    def evaluate_beside(self, anchor: np.ndarray, moves: np.ndarray) -> Batches:
+        """Have points evaluated that are moves from one: beside it the box tells more points apart than the cube.
+
+        The best point known is then only as exact as the cube is.
+        """
+        self.anchor = anchor
+        try:
+            values = tamed((yield moves))
+        finally:
+            self.anchor = None
+        self.used += len(moves)
+        self._seen(mirror(anchor + moves), values)
+        return values
 
     def expect(self, mean: np.ndarray, matrix: np.ndarray, population: int) -> None:
         """The next points are a generation of this size, or those of it that a model chose: mean + matrix z."""

@@ -222,7 +222,7 @@ CONTESTS = {
     "paper-lsgo-1000d": {
         "protocol": 6,
         "short": 6,
-        **dict.fromkeys(("all-short", "all-middle", "all-middle-random", "all-long"), 15),
+        **dict.fromkeys(("all-short", "all-middle", "all-middle-random", "all-long", "all-long-random"), 15),
     },
     "paper-surrogate-10d": {"paper": 16, "mlp": 16, "kan": 16},
     "paper-uav": {"small": 56, "large": 56},

@@ -5,13 +5,14 @@ import pytest
 from helpers.large import PLACE, D, begun, bowl, drive
 
 import l2e
-from l2e.portfolio.large.asking import PIECE
+from l2e.portfolio.large.asking import PIECE, Anchor
 from l2e.portfolio.large.axes import Axes, Eigenvectors, SomeAxes
 from l2e.portfolio.large.descent import Descent
 from l2e.portfolio.large.entry import Entry
 from l2e.portfolio.large.evolution import SeparableEvolution
 from l2e.portfolio.large.graph import Graph, bandwidth_order
 from l2e.portfolio.large.grouping import Grouping
+from l2e.portfolio.large.pattern import Pattern, overlapping
 from l2e.portfolio.large.search import _Large
 from l2e.portfolio.large.windows import Windows
 from l2e.portfolio.policy import Policy
@@ -334,3 +335,90 @@ def test_descent_goes_on_without_measuring_its_gradient_again() -> None:
     before = run.used
     drive(unit.turn(run), long_bowl)
     assert run.used - before < 2.5 * D  # two steps, two gradients
+
+
+def test_beside_a_point_lines_find_digits_that_the_cube_does_not_have() -> None:
+    """A box whose width is no power of two times the cube's: most of its points are not places of the cube."""
+    place = np.random.default_rng(4).uniform(-80, 80, D)
+    told = []
+
+    def distance(points):
+        told.append(((points - place) ** 2 * 10.0 ** (3 * np.arange(D) / D)).sum(axis=1))
+        return told[-1]
+
+    result = l2e.minimize(distance, bounds=[(-100, 100)] * D, budget=300 * D, rng=0, vectorized=True)
+    assert min(values.min() for values in told) == result.fun == 0.0
+    np.testing.assert_array_equal(result.x, place)
+
+
+def test_moves_from_an_anchor_are_kept_as_they_are() -> None:
+    run, asked = begun(bowl), []
+    anchor = Anchor(np.full(D, 3.0), 1.0)
+
+    def note(moves):
+        asked.append((run.anchor, moves))
+        return np.asarray([2.0, 0.5])
+
+    drive(anchor.evaluate(run, np.stack([np.full(D, 1e-20), np.full(D, 2e-20)])), note)
+    assert asked[0][0] is anchor.point
+    assert run.anchor is None
+    assert (anchor.f, anchor.moves[0]) == (0.5, 2e-20)
+    assert run.best_f == 0.5
+
+
+def overlapping_bowls(points):
+    """Three rotated ellipsoids of 20 variables; neighbours share four."""
+    y, powers = points - PLACE[: points.shape[1]], 10.0 ** (4 * np.arange(20) / 19)
+    return sum((powers * (y[:, begin : begin + 20] @ TURN.T) ** 2).sum(axis=1) for begin in (0, 16, 32))
+
+
+CHAIN = tuple(np.arange(begin, begin + 20) for begin in (0, 16, 32))
+
+
+def test_groups_that_share_variables_make_one_chain() -> None:
+    (members, pairs), *others = overlapping((CHAIN[0], np.arange(60, 70), CHAIN[2], CHAIN[1]))
+    assert not others
+    assert members.tolist() == list(range(52))
+    assert {(0, 19), (16, 35), (32, 51)} <= set(map(tuple, pairs.tolist()))
+    assert not {(0, 20), (15, 35)} & set(map(tuple, pairs.tolist()))
+    assert overlapping((CHAIN[0], CHAIN[2])) == []
+
+
+def test_overlapping_groups_descend_in_the_metric_of_their_curvature() -> None:
+    run = begun(overlapping_bowls, dimension=52)
+    first, unit = run.best_f, Pattern(*overlapping(CHAIN)[0])
+    drive(unit.turn(run), overlapping_bowls)
+    assert run.best_f < 1e-8 * first
+    assert run.used < 1 + len(unit._edges) + 4 * 52 + unit._descent.cost() + 12 * 4
+
+
+def test_curvature_is_measured_anew_only_when_it_has_become_stale() -> None:
+    run = begun(overlapping_bowls, dimension=52)
+    unit = Pattern(*overlapping(CHAIN)[0])
+    costs = []
+    for gain in (0.5, 0.4, 0.01, 0.3):
+        run.best_f, before = 1.0, run.used
+        unit._descent.turn = lambda run, gain=gain: _falls(run, gain)
+        costs.append(unit._stale)
+        drive(unit.turn(run), overlapping_bowls)
+        assert (run.used > before) == costs[-1]
+    assert costs == [True, False, False, True]
+
+
+def _falls(run, gain):
+    run.best_f -= gain
+    return None
+    yield
+
+
+def test_rows_of_the_interaction_matrix_share_their_values() -> None:
+    run = begun(overlapping_bowls, dimension=52)
+    grouping = Grouping(run.best_x, np.arange(52))
+    drive(grouping._coupled(run), overlapping_bowls)
+    costs = []
+    for start in (1, 40, 40):
+        before = run.used
+        row = drive(grouping._row(run, [start], list(range(52))), overlapping_bowls)[1]
+        costs.append(run.used - before)
+        assert sorted([start, *row]) == list(range(20) if start == 1 else range(32, 52))
+    assert costs[2] < 0.8 * costs[0]  # only sets together with the variable are new

@@ -10,6 +10,7 @@ from l2e.core.traced import runtime
 from l2e.core.traced.problem import stack
 from l2e.problems import lsgo, official_lsgo
 from l2e.problems._lsgo import data as recipe
+from l2e.problems._lsgo.logarithm import logarithm
 from l2e.problems._lsgo.suite import DATA_VARIABLE, LSGO_GROUPS, NAMES, build
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
@@ -290,3 +291,12 @@ def test_names_in_the_catalog():
     assert problem_catalog.problem("lsgo:f5:i2")(point) == lsgo(5, instance=2)(point)
     with pytest.raises(ValueError, match="f13 of LSGO has 905 variables, not 1000"):
         problem_catalog.problem("lsgo:f13:d1000")
+
+
+def test_the_logarithm_is_that_of_numpy_and_has_a_gradient():
+    with runtime.float64():
+        numbers = np.concatenate([10.0 ** np.linspace(-300, 300, 2001), 1 + np.linspace(-1e-6, 1e-6, 101), [0.5, 2, 1]])
+        told, slopes = jax.jit(jax.vmap(jax.value_and_grad(logarithm)))(jnp.asarray(numbers))
+        np.testing.assert_allclose(told, np.log(numbers), rtol=4e-16, atol=1e-22)
+        np.testing.assert_allclose(slopes, 1 / numbers, rtol=1e-15)
+    assert logarithm(jnp.float32(3)).dtype == jnp.float32

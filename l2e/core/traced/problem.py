@@ -31,6 +31,8 @@ class AbstractTraceableProblem(eqx.Module, AbstractProblem):
         batch, single = as_batch(points, self.dimension)
         arrays, static = pack.split(self)
         rows = _rounded(len(batch), 4 if self.dimension <= SMALL else 2)
+        if self.dimension > SMALL and len(batch) <= HUNDRED < rows:
+            rows = HUNDRED
         padded = batch if rows == len(batch) else np.concatenate([batch, np.repeat(batch[-1:], rows - len(batch), 0)])
         PROBLEMS.use((static, padded.shape))
         with runtime.float64():
@@ -40,6 +42,9 @@ class AbstractTraceableProblem(eqx.Module, AbstractProblem):
 
 SMALL = 100
 """Up to so many dimensions a program is compiled fast enough for sizes that differ by an eighth."""
+
+HUNDRED = 100
+"""A usual size of batches, which is not rounded to 128 where sizes are rounded to 64, 96, 128."""
 
 
 def _rounded(rows: int, bits: int) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from l2e.portfolio.large.asking import ask, copies
+from l2e.portfolio.large.asking import Anchor, ask, copies
 from l2e.portfolio.large.lines import Effort, Lines
 from l2e.portfolio.large.steps import STEPS, fitting
 from l2e.portfolio.run import HALF, WIDTH, Batches, Run, Steps
@@ -23,6 +23,12 @@ SOME, ONE_IN = 32, 16
 
 ADDITIVE = 0.7
 """Where a few variables, moved in common, gain this share of what they gain alone, more are searched at once."""
+
+FINE = 1e-11
+"""When half of the steps along axes are shorter than this, points of the cube are too far apart."""
+
+GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples are spread evenly."""
 
 CURVATURES = (1e-12, 1e-9, 1e-5, 1e-3)
 """Second differences are to be this share of the value, in turns: small ones see the function near the point, large
@@ -44,15 +50,33 @@ class Axes:
         self.members = members
         self._look = Look()
         self._step = np.full(len(members), 0.01 * WIDTH)
+        self._ended = -math.inf  # the value when the last turn ended with steps that are short for the cube
+        self._anchor: Anchor | None = None
+        self._finished = 0  # turns that were searched beside the anchor
 
     def cost(self) -> float:
         return len(self.members) * self._look.cost()
 
     def turn(self, run: Run) -> Steps:
+        if run.best_f == self._ended:
+            return (yield from self._turn_beside(run))
         lines = Lines(run.best_x, run.best_f, self.members, None, self._step)
         reason = yield from lines.search(run, self._look.effort())
         self._look.saw(lines)
         self._step = np.maximum(lines.step, 1e-9)
+        self._ended = run.best_f if np.median(lines.step) < FINE else -math.inf
+        return reason
+
+    def _turn_beside(self, run: Run) -> Steps:
+        """The last digits: lines of moves from the best point."""
+        anchor = self._anchor
+        if anchor is None or anchor.f != run.best_f:
+            anchor = self._anchor = Anchor(run.best_x, run.best_f)
+        first = FINE * 0.5 ** (GOLDEN * self._finished % 1)  # other steps each time, or the same digits are missed
+        self._finished += 1
+        lines = Lines(anchor.moves, anchor.f, self.members, None, first, anchor)
+        reason = yield from lines.search(run, LOCAL)
+        self._ended = run.best_f
         return reason
 
 

@@ -58,6 +58,7 @@ class Descent:
         self.latest: np.ndarray | None = None
         """The last gradient that was measured, wherever that was."""
         self._pairs: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MEMORY)
+        self._metric: np.ndarray | None = None
         self._central = False
         self._left = np.inf  # the best value known when a turn ended that began at no worse a point
 
@@ -68,6 +69,11 @@ class Descent:
 
     def cost(self) -> float:
         return self.gradients * (len(self.members) * (2 if self._central else 1) + len(LADDER))
+
+    def use(self, metric: np.ndarray) -> None:
+        """Begin with this inverse of the curvature, and learn the rest anew."""
+        self._metric = metric
+        self._pairs.clear()
 
     def turn(self, run: Run) -> Steps:
         if not np.isfinite(run.best_f):
@@ -132,8 +138,8 @@ class Descent:
 
     def _direction(self, run: Run, g: np.ndarray, free: np.ndarray) -> np.ndarray:
         """The two-loop recursion; along the gradient by a share of the cube while nothing is known."""
-        if self._pairs:
-            direction = np.where(free, -_times_inverse(self._pairs, g), 0.0)
+        if self._pairs or self._metric is not None:
+            direction = np.where(free, -_times_inverse(self._pairs, g, self._metric), 0.0)
             if np.isfinite(direction).all() and direction @ g < 0:
                 return direction
             self._pairs.clear()
@@ -192,16 +198,21 @@ def _vertex(slope: float, change: float, place: float) -> float:
     return -slope * place**2 / (2 * bend) if bend > 0 else np.inf
 
 
-def _times_inverse(pairs: deque[tuple[np.ndarray, np.ndarray, float]], g: np.ndarray) -> np.ndarray:
-    """The inverse Hessian of the pairs times a vector."""
+def _times_inverse(
+    pairs: deque[tuple[np.ndarray, np.ndarray, float]], g: np.ndarray, metric: np.ndarray | None
+) -> np.ndarray:
+    """The inverse Hessian of the pairs times a vector; it begins with the metric, or else with a length."""
     shares = []
     q = g.copy()
     for s, y, rho in reversed(pairs):
         share = rho * float(s @ q)
         shares.append(share)
         q -= share * y
-    s, y, _ = pairs[-1]
-    q *= float(s @ y) / float(y @ y)
+    if metric is None:
+        s, y, _ = pairs[-1]
+        q *= float(s @ y) / float(y @ y)
+    else:
+        q = metric @ q
     for (s, y, rho), share in zip(pairs, reversed(shares), strict=True):
         q += (share - rho * float(y @ q)) * s
     return q

@@ -31,7 +31,7 @@ SPARSE = 4
 TRIED = 3
 """After so many variables of a sparse graph no more groups are looked for."""
 
-MOST = 15
+MOST = 20
 """Evaluations per dimension that may be spent on groups."""
 
 
@@ -64,6 +64,7 @@ class Grouping:
         self.moved = np.where(x > 0, x - MOVE, x + MOVE)
         self._threshold = _gamma(len(x))
         self._f = np.inf
+        self._known: dict[tuple[int, ...], float] = {}  # values with a set of variables moved
 
     def find(self, run: Run, most: float) -> Found:
         """Spend up to `most` evaluations on the structure; whatever is unknown then is the rest."""
@@ -80,7 +81,7 @@ class Grouping:
             start = next((i for i in left if i not in covered), None)
             if start is None:
                 break
-            row = yield from self._row(run, [start], [i for i in left if i != start])
+            row = yield from self._row(run, [start], left)
             group = [start, *row]
             covered.update(group)
             if len(row) <= SPARSE:
@@ -106,6 +107,7 @@ class Grouping:
         everything[self.members] = self.moved[self.members]
         self._f, whole = yield from run.evaluate_aside(np.stack([self.x, everything]))
         alone = yield from self._with(run, self.x, self.moved, count)
+        self._known.update(((int(i),), value) for i, value in zip(self.members, alone.tolist(), strict=True))
         without = yield from self._with(run, everything, self.x, count)
         return self.differs(alone - self._f, whole - without, (self._f, alone, whole, without)), alone
 
@@ -143,37 +145,42 @@ class Grouping:
         self, run: Run, group: list[int], sets: list[list[int]]
     ) -> Generator[np.ndarray, np.ndarray, list[bool]]:
         """For each set of variables, whether it interacts with the group."""
-        base = self.x.copy()
-        base[group] = self.moved[group]
-        alone = (yield from run.evaluate_aside(base))[0]
+        keys = [tuple(chosen) for chosen in [group, *sets]]
+        new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        asked = [*new, *((*group, *chosen) for chosen in sets)]
 
         def build(numbers: np.ndarray) -> np.ndarray:
-            rows = np.where((numbers % 2 == 0)[:, None], self.x, base)
+            rows = copies(self.x, len(numbers))
             for row, number in zip(rows, numbers, strict=True):
-                chosen = sets[number // 2]
+                chosen = list(asked[number])
                 row[chosen] = self.moved[chosen]
             return rows
 
-        values = yield from ask(run, 2 * len(sets), build)
-        without, having = values[0::2], values[1::2]
+        values = yield from ask(run, len(asked), build)
+        self._known.update(zip(new, values.tolist(), strict=False))
+        having, known = values[len(new) :], np.asarray([self._known[key] for key in keys])
+        alone, without = known[:1], known[1:]
         sums = (self._f, alone, without, having)
         return list(self.differs(alone - self._f, having - without, sums))
 
     def _row(self, run: Run, group: list[int], others: list[int]) -> Generator[np.ndarray, np.ndarray, list[int]]:
-        """The variables that interact with a group, by bisection, all sets of a level at once."""
+        """The other variables that interact with a group, by bisection, all sets of a level at once.
+
+        The halves are those of all others with the group, so that most of them are those of another group, too.
+        """
         found: list[int] = []
-        level = [others] if others else []
+        inside, level = set(group), [others]
         while level:
-            interacts = yield from self._tested(run, group, level)
-            following: list[list[int]] = []
-            for subset, yes in zip(level, interacts, strict=True):
+            tested = [(subset, left) for subset in level if (left := [i for i in subset if i not in inside])]
+            interacts = yield from self._tested(run, group, [left for _, left in tested])
+            level = []
+            for (subset, left), yes in zip(tested, interacts, strict=True):
                 if not yes:
                     continue
                 if len(subset) == 1:
-                    found.append(subset[0])
+                    found.extend(left)
                 else:
-                    following.extend([subset[: len(subset) // 2], subset[len(subset) // 2 :]])
-            level = following
+                    level.extend([subset[: len(subset) // 2], subset[len(subset) // 2 :]])
         return found
 
     def _grown(
@@ -181,8 +188,7 @@ class Grouping:
     ) -> Generator[np.ndarray, np.ndarray, list[int]]:
         """A small group with all that interacts with it, while it stays small and evaluations are left."""
         while len(group) <= 2 * SPARSE and run.used < limit:
-            inside = set(group)
-            more = yield from self._row(run, group, [i for i in left if i not in inside])
+            more = yield from self._row(run, group, left)
             if not more:
                 break
             group = [*group, *more]

@@ -8,7 +8,7 @@ import dataclasses
 
 import numpy as np
 
-from l2e.portfolio.large.asking import ask, copies
+from l2e.portfolio.large.asking import Anchor, ask, copies, tell
 from l2e.portfolio.run import HALF, Batches, Run, Steps
 
 ZOOM = np.asarray([-0.75, -0.5, -0.25, 0.25, 0.5, 0.75])
@@ -40,12 +40,20 @@ class Lines:
     """Lines through a point.
 
     **Arguments:** `x`, `f`: the point and its value; `members`: the variables that move; `directions`: one row per
-    line, over the members; None for the axes themselves; `step`: the first step along each.
+    line, over the members; None for the axes themselves; `step`: the first step along each; `anchor`: if there is one,
+    `x` holds moves from it.
     """
 
     def __init__(
-        self, x: np.ndarray, f: float, members: np.ndarray, directions: np.ndarray | None, step: np.ndarray | float
+        self,
+        x: np.ndarray,
+        f: float,
+        members: np.ndarray,
+        directions: np.ndarray | None,
+        step: np.ndarray | float,
+        anchor: Anchor | None = None,
     ):
+        self._anchor = anchor
         self.x, self.f, self.members, self.directions = x.copy(), f, members, directions
         count = len(members) if directions is None else len(directions)
         self.place, self.value = np.zeros(count), np.full(count, f)
@@ -72,7 +80,7 @@ class Lines:
 
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
         """How far each line runs inside the cube."""
-        x = self.x[self.members]
+        x = (self.x if self._anchor is None else self._anchor.point + self.x)[self.members]
         if self.directions is None:
             return -HALF - x, HALF - x
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -92,7 +100,7 @@ class Lines:
                 rows[:, self.members] += places[numbers, None] * self.directions[chosen]
             return np.clip(rows, -HALF, HALF)
 
-        return (yield from ask(run, len(lines), build))
+        return (yield from ask(run, len(lines), build, self._anchor))
 
     def _take(self, lines: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
         """Keep what is better, of several rows of places for the same lines."""
@@ -158,7 +166,8 @@ class Lines:
         rises = np.abs(values - value).max(axis=0)
         silent = rises <= ROUNDING * abs(self.f)
         self._bent[lines] = np.where(silent | ~curved, self._bent[lines], np.maximum(bent, self._bent[lines]))
-        self._active[lines] = ~silent & (self.step[lines] > SHORTEST)
+        shortest = SHORTEST if self._anchor is None else 0.0
+        self._active[lines] = ~silent & (self.step[lines] > shortest)
         return None
 
     def _move(self, run: Run) -> Steps:
@@ -176,7 +185,7 @@ class Lines:
                 row[self.members[chosen]] += self.place[chosen]
             else:
                 row[self.members] += self.place[chosen] @ self.directions[chosen]
-        values = yield from run.evaluate_aside(np.clip(points, -HALF, HALF))
+        values = yield from tell(run, np.clip(points, -HALF, HALF), self._anchor)
         self.additive = float((self.f - values[-1]) / gains[order].sum())
         return None
 

@@ -14,8 +14,9 @@ from l2e.portfolio.large.axes import Axes, Eigenvectors, SomeAxes
 from l2e.portfolio.large.descent import Descent
 from l2e.portfolio.large.entry import LITTLE, Entry
 from l2e.portfolio.large.evolution import SeparableEvolution
-from l2e.portfolio.large.graph import Graph, bandwidth_order
-from l2e.portfolio.large.grouping import LARGEST, MOST, Grouping, Structure
+from l2e.portfolio.large.found import units_of
+from l2e.portfolio.large.grouping import MOST, Grouping, Structure
+from l2e.portfolio.large.pattern import Pattern
 from l2e.portfolio.large.windows import Windows
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.run import HALF, WIDTH, Run, Steps
@@ -27,15 +28,16 @@ RACE = 12
 STRUCTURE_FROM = 40
 """Evaluations per dimension from which on structure is looked for."""
 
-FOLLOWER = 0.25
-"""Who is behind in the race gets this share of what the leader got."""
+FOLLOWER, SHORT_FOLLOWER = 0.25, 0.1
+"""Who is behind in the race gets this share of what the leader got; the second if the race is the whole search."""
 
-SHORT_GRADIENTS, GRADIENTS, GROUP_GRADIENTS = 2, 4, 12
-"""Steps of L-BFGS in one turn: in a race that is the whole search, else on all variables, and on a group."""
+SHORT_GRADIENTS, GRADIENTS = 2, 4
+"""Steps of L-BFGS in one turn: in a race that is the whole search, and else."""
 
-EVOLUTION_TURN, EVOLUTION_STEP = 2, 0.1
-"""Evaluations per dimension of one turn of the evolution strategy, and its first standard deviation in widths of the
-cube: half as wide as in few dimensions, where steps are shorter by the root of their number."""
+EVOLUTION_TURN, SHORT_TURN, EVOLUTION_STEP = 2, 1, 0.1
+"""Evaluations per dimension of one turn of the evolution strategy, the second if the race is the whole search; and its
+first standard deviation in widths of the cube: half as wide as in few dimensions, where steps are shorter by the root
+of their number."""
 
 REVIVED = 1e-3
 """A unit that gained nothing is tried again when the value's size has fallen to this share: it may have been hidden by
@@ -48,6 +50,10 @@ rounding."""
 OPTIMISM = 10.0
 """The promise of a unit that had no turn yet is taken this many times: one turn tells."""
 
+PAYS = 3
+"""Overlapping groups are searched together if their first turn takes less than one in so many of the evaluations left,
+and without optimism."""
+
 POLISH, POLISHED_FROM = 3, 15
 """Evaluations per dimension that are left to L-BFGS from the best point when evolution has had the rest, if there are
 so many in all."""
@@ -55,8 +61,8 @@ so many in all."""
 STALLED = 20
 """All stall if this many evaluations per dimension gained hardly anything."""
 
-GRAPH_FROM, GRAPH_MOST = 200, 60
-"""Evaluations per dimension that must be left for a look at a sparse graph, and that it may take."""
+MORE = 0.02
+"""Groups may take this share of the evaluations that are left, even if that is more."""
 
 BEHIND = 0.4
 """Share of all evaluations up to which evolution goes on without having the best value."""
@@ -85,6 +91,7 @@ class _Large:
 
     def __init__(self, run: Run):
         self.run, self.first = run, run.best_f
+        self._structured = run.policy.has("coordinates") and run.budget >= STRUCTURE_FROM * run.dimension
         self.everything = np.arange(run.dimension)
         self._descent = Descent(self.everything, GRADIENTS)
         self.descent = Entry(self._descent)
@@ -97,7 +104,7 @@ class _Large:
     def search(self) -> Steps:
         run = self.run
         has_newton, has_global = run.policy.has("newton"), run.policy.has("global")
-        structured = run.policy.has("coordinates") and run.budget >= STRUCTURE_FROM * run.dimension
+        structured = self._structured
         racing = [e for e, has in ((self.descent, has_newton), (self.evolution, has_global)) if has]
         polish = POLISH * run.dimension if has_newton and run.budget >= POLISHED_FROM * run.dimension else 0
         self._descent.alone, self._descent.gradients = True, GRADIENTS if structured else SHORT_GRADIENTS
@@ -120,10 +127,11 @@ class _Large:
     def _race(self, racing: list[Entry], limit: float) -> Nothing:
         """Turns of the two searches of all variables; both follow their own way."""
         spent = {id(entry): 0 for entry in racing}
+        follower = FOLLOWER if self._structured else SHORT_FOLLOWER
         racing = [entry for entry in racing if entry is not self.descent or math.isfinite(self.run.best_f)]
         while racing and self.run.used < limit:
             entry = min(racing, key=lambda e: (len(e.own) > 1, e.projected(self.run.remaining / e.unit.cost())))
-            behind = [e for e in racing if spent[id(e)] < FOLLOWER * spent[id(entry)]]
+            behind = [e for e in racing if spent[id(e)] < follower * spent[id(entry)]]
             entry = behind[0] if behind else entry
             before = self.run.used
             reason = yield from self._play(entry)
@@ -200,7 +208,7 @@ class _Large:
     def _find_structure(self, members: np.ndarray) -> Nothing:
         run = self.run
         grouping = Grouping(run.best_x, members)
-        most = min(MOST * len(members), 0.2 * run.remaining)
+        most = min(max(MOST * len(members), MORE * run.remaining), 0.2 * run.remaining)
         try:
             found = yield from run.spend("groups", grouping.find(run, most), _told)
         except Exception as error:  # noqa: BLE001 - no value that a function returns may end a search
@@ -209,26 +217,8 @@ class _Large:
         if len(found.separable) > 1 and len(found.separable) != len(self._separable):
             self.entries = [e for e in self.entries if e.unit.members is not self._separable]
             self.entries.append(Entry(Axes(found.separable)))
-        if len(found.rest) > LARGEST and not found.dense and run.has_left(GRAPH_FROM):
-            yield from self._find_graph(found.rest)
-        if len(found.rest) > 1:
-            self.entries.append(Entry(SomeAxes(found.rest)))
-        for group in found.groups:
-            self.entries.append(Entry(Eigenvectors(group)))
-            if run.policy.has("newton"):
-                self.entries.append(Entry(Descent(group, GROUP_GRADIENTS, "L-BFGS of a group")))
+        self.entries.extend(Entry(unit) for unit in (yield from units_of(run, found)))
         self._separable, self._grouped_at = found.separable, run.best_f
-
-    def _find_graph(self, members: np.ndarray) -> Nothing:
-        """A unit for variables that each interact with few others, if these do."""
-        run = self.run
-        grouping = Grouping(run.best_x, members)
-        steps = Graph(grouping).edges(run, GRAPH_MOST * len(members))
-        edges = yield from run.spend("graph", steps, lambda e: "not sparse" if e is None else f"{len(e)} edges")
-        if edges is not None and len(edges):
-            order = bandwidth_order(len(members), edges)
-            places = np.argsort(order)
-            self.entries.append(Entry(Windows(members[order], places[edges])))
 
     def _begin(self) -> Nothing:
         """What is decided at once when the structure is known."""
@@ -267,7 +257,10 @@ class _Large:
             return entry.rate * self._faded(entry)
         unit, run = entry.unit, self.run
         scale = min(abs(run.best_f), self.first - run.best_f) or abs(run.best_f)
-        return OPTIMISM * self._share(unit.members) * scale / unit.cost()
+        optimism = OPTIMISM
+        if isinstance(unit, Pattern):  # its first turn is dear, and pays in those after it
+            optimism = float(run.remaining > PAYS * unit.cost())
+        return optimism * self._share(unit.members) * scale / unit.cost()
 
     def _faded(self, entry: Entry) -> float:
         """How much smaller the gains of L-BFGS have become since a unit had its last turn: others' fall alike."""
@@ -303,7 +296,8 @@ class _Large:
 
     def _evolution(self, mean: np.ndarray, sigma: float, populations: int = 1) -> SeparableEvolution:
         unit = SeparableEvolution(self.everything, mean, sigma, 1, populations)
-        unit.generations = math.ceil(EVOLUTION_TURN * self.run.dimension / unit.population)
+        turn = EVOLUTION_TURN if self._structured else SHORT_TURN
+        unit.generations = math.ceil(turn * self.run.dimension / unit.population)
         return unit
 
 

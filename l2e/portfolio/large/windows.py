@@ -1,5 +1,7 @@
 """Newton's method on windows of a sparse graph of interactions; a Hessian costs an evaluation per edge."""
 
+from collections.abc import Generator
+
 import numpy as np
 
 from l2e.portfolio.large.asking import ask, copies
@@ -15,6 +17,9 @@ LENGTHS = (1.0, 0.3)
 
 SHARE = 1e-9
 """Second differences are to be this share of the value."""
+
+Curvature = Generator[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray]]
+"""A slope for each variable and a matrix."""
 
 
 class Windows:
@@ -50,16 +55,8 @@ class Windows:
 
     def _newton(self, run: Run, places: np.ndarray) -> Steps:
         """One damped step on a window."""
-        x, f, h = run.best_x.copy(), run.best_f, self._step[places]
-        ahead, behind = yield from self._beside(run, x, places)
-        inside = self._edges[(self._edges >= places[0]).all(axis=1) & (self._edges <= places[-1]).all(axis=1)]
-        corners = yield from self._corners(run, x, inside)
-        slope, bend = (ahead - behind) / (2 * h), (ahead + behind - 2 * f) / h**2
-        self._step[places] = fitting(h, bend * h**2, SHARE * abs(f))
-        hessian = np.diag(bend)
-        first, second = inside.T - places[0]
-        mixed = (corners - ahead[first] - ahead[second] + f) / (h[first] * h[second])
-        hessian[first, second] = hessian[second, first] = mixed
+        x = run.best_x.copy()
+        slope, hessian = yield from self._curvature(run, places, SHARE)
         if not (np.isfinite(hessian).all() and np.isfinite(slope).all()) or not hessian.any():
             return None
         values, vectors = np.linalg.eigh(hessian)
@@ -70,6 +67,28 @@ class Windows:
         points[:, self.members[places]] += np.asarray(moves)
         yield from run.evaluate_aside(np.clip(points, -HALF, HALF))
         return None
+
+    def _curvature(self, run: Run, places: np.ndarray, share: float, fit: bool = False) -> Curvature:
+        """Slopes and curvature of neighbours at the best point.
+
+        **Arguments:** `share`: second differences are to be this share of the value, those of the next time or, with
+        `fit`, these.
+        """
+        x, f = run.best_x.copy(), run.best_f
+        if fit:
+            ahead, behind = yield from self._beside(run, x, places)
+            self._step[places] = fitting(self._step[places], ahead + behind - 2 * f, share * abs(f))
+        h = self._step[places].copy()
+        ahead, behind = yield from self._beside(run, x, places)
+        inside = self._edges[(self._edges >= places[0]).all(axis=1) & (self._edges <= places[-1]).all(axis=1)]
+        corners = yield from self._corners(run, x, inside)
+        slope, bend = (ahead - behind) / (2 * h), (ahead + behind - 2 * f) / h**2
+        self._step[places] = fitting(h, bend * h**2, share * abs(f))
+        hessian = np.diag(bend)
+        first, second = inside.T - places[0]
+        mixed = (corners - ahead[first] - ahead[second] + f) / (h[first] * h[second])
+        hessian[first, second] = hessian[second, first] = mixed
+        return slope, hessian
 
     def _beside(self, run: Run, x: np.ndarray, places: np.ndarray) -> Batches:
         """Values one step ahead and behind along each variable, as two rows."""

@@ -6,6 +6,7 @@ it is exact, and 1 - cos keeps its digits at the optimum, where the cosine has n
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -45,10 +46,10 @@ class Oscillation(NamedTuple):
     factor: Float[Array, "..."]
 
 
-def oscillation(x: Float[Array, "..."]) -> Oscillation:
+def oscillation(x: Float[Array, "..."], log: Callable[[Array], Array] = jnp.log) -> Oscillation:
     """The parts of T_osz, small bumps at every scale: `h = log|x|`, `0.049 (sin(c1 h) + sin(c2 h))`, and its exp."""
     positive = x > 0
-    logarithm = jnp.log(jnp.where(x == 0, 1, jnp.abs(x)))
+    logarithm = log(jnp.where(x == 0, 1, jnp.abs(x)))
     fast = sine(jnp.where(positive, 10.0, 5.5) * logarithm)
     slow = sine(jnp.where(positive, 7.9, 3.1) * logarithm)
     bump = 0.049 * (fast + slow)

@@ -7,11 +7,13 @@ and triangles, which run at the speed of the memory where XLA's own reductions a
 
 from collections.abc import Callable
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from l2e.problems._bbob.transforms import ladder, oscillate, oscillation, root, versine
+from l2e.problems._bbob.transforms import ladder, oscillation, root, versine
+from l2e.problems._lsgo.logarithm import logarithm
 
 Vectors = Float[Array, "... s"]
 Values = Float[Array, "..."]
@@ -24,9 +26,9 @@ STRIDE = 25
 
 def warp(x: Vectors) -> Vectors:
     """T_asy T_osz x with one logarithm: for u = T_osz(x) > 0, `u_i ** (1 + beta (i-1)/(s-1) sqrt(u_i))`, else u."""
-    logarithm, bump, factor = oscillation(x)
+    log, bump, factor = oscillation(x, logarithm)
     u, positive = x * factor, x > 0
-    growth = jnp.sqrt(jnp.where(positive, u, 1)) * jnp.where(positive, logarithm + bump, 0)
+    growth = jnp.sqrt(jnp.where(positive, u, 1)) * jnp.where(positive, log + bump, 0)
     return u * jnp.exp(_constant(SKEWNESS * ladder(x.shape[-1]), x) * growth)
 
 
@@ -42,7 +44,7 @@ def sphere(x: Vectors) -> Values:
 
 def elliptic(x: Vectors) -> Values:
     """An ellipsoid of condition number 10^6 under T_osz."""
-    z = oscillate(x)
+    z = x * oscillation(x, logarithm).factor
     return (z * z) @ _constant(1e6 ** ladder(x.shape[-1]), x)
 
 
@@ -53,10 +55,12 @@ def rastrigin(x: Vectors) -> Values:
 
 
 def ackley(x: Vectors) -> Values:
-    """Ackley's function of `rugged` coordinates."""
+    """Ackley's function of `rugged` coordinates. XLA would compute these twice for two sums; as the two parts of one
+    complex sum it does not."""
     z = rugged(x)
     mean = _constant(np.full(x.shape[-1], 1 / x.shape[-1]), x)
-    return -20 * jnp.expm1(-0.2 * root((z * z) @ mean)) - np.e * jnp.expm1(-(versine(z) @ mean))
+    means = jax.lax.complex(z * z, versine(z)) @ mean
+    return -20 * jnp.expm1(-0.2 * root(means.real)) - np.e * jnp.expm1(-means.imag)
 
 
 def schwefel(x: Vectors) -> Values:
