@@ -70,10 +70,9 @@ class Cube:
             yield from run.spend("evolution", finish(search, run))
 
     def _population(self, seen: Seen) -> Nothing:
-        run, policy = seen.run, seen.run.policy
+        run = seen.run
         yield from look_at_pairs(seen)
-        smooth = bool(seen.starts.ends) and seen.starts.soundness >= policy.starts_sound
-        if seen.weak or smooth or run.dimension <= policy.lshade_up_to:
+        if suits_lshade(seen):
             part, expert = "L-SHADE", LShade(run.dimension, run.remaining, run.best_x, run.best_f)
         else:
             part, expert = "shrinking", Shrinking(run.dimension, run.remaining, run.rng)
@@ -108,6 +107,15 @@ def starts_deserve(seen: Seen) -> float:
     ):
         return policy.other_starts_most
     return policy.other_starts_rich if seen.reason is Reason.CONVERGED else policy.other_starts_rugged
+
+
+def suits_lshade(seen: Seen) -> bool:
+    """Whether differences between points of a population say more than a distribution fitted to them."""
+    policy, d = seen.run.policy, seen.run.dimension
+    smooth = bool(seen.starts.ends) and seen.starts.soundness >= policy.starts_sound
+    if seen.weak or smooth or d <= policy.lshade_up_to:
+        return True
+    return d <= policy.lshade_in_bowls_up_to and seen.starts.structure() >= policy.bowl_from
 
 
 def look_at_pairs(seen: Seen) -> Nothing:

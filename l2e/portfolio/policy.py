@@ -175,9 +175,12 @@ class Policy:
     """With a rich budget and this much left the cube is searched by populations that are told what is left."""
 
     weak_interaction: float = decided(-1.4, "mean log10", "prototypes")
-    lshade_up_to: int = decided(3, "dimensions", "judged-starts")
+    lshade_up_to: int = decided(2, "dimensions", "judged-starts")
+    lshade_in_bowls_up_to: int = decided(3, "dimensions", "bowls-in-3-d")
+    bowl_from: float = decided(0.8, "adjusted R^2", "bowls-in-3-d")
     """Below this interaction of pairs of coordinates, up to so many dimensions, or where the starts were sound, the
-    population is L-SHADE's, else that of a shrinking strategy."""
+    population is L-SHADE's, else that of a shrinking strategy; up to the second number of dimensions also where the
+    starts showed at least this structure, waves on a bowl."""
 
     kept_back: float = decided(30, PER_DIMENSION, "prototypes")
     last_step: float = decided(0.02, CUBE, "prototypes")

@@ -1,9 +1,12 @@
 import numpy as np
+import pytest
 from helpers.searching import drive, fresh_run, rotation, searched
 
+from l2e.portfolio.late_stages import suits_lshade
 from l2e.portfolio.policy import Policy
 from l2e.portfolio.reasons import Reason
 from l2e.portfolio.router import Router
+from l2e.portfolio.stages import Seen
 from l2e.portfolio.starts import Starts
 
 D = 5
@@ -136,3 +139,22 @@ def test_searches_without_slopes_are_unsound():
     assert starts.soundness == 1
     starts.ends += [Reason.CONVERGED, Reason.SURPASSED, Reason.STUCK, Reason.RUGGED]
     assert starts.soundness == 0.5
+
+
+@pytest.mark.parametrize(("dimension", "weak", "ends", "bowl", "expected"), [
+    (2, False, [Reason.RUGGED], False, True),
+    (3, False, [Reason.RUGGED], False, False),
+    (3, False, [Reason.RUGGED], True, True),
+    (4, False, [Reason.RUGGED], True, False),
+    (9, True, [Reason.RUGGED], False, True),
+    (9, False, [Reason.CONVERGED], False, True),
+    (9, False, [], False, False),
+])  # fmt: skip
+def test_who_searches_the_cube_follows_from_what_the_starts_showed(dimension, weak, ends, bowl, expected):
+    function = (lambda x: float((x**2).sum())) if bowl else (lambda x: float(np.sin(9 * x).sum()))
+    _, _, starts = taken(function, 6, dimension)
+    starts.ends += ends
+    run = fresh_run(dimension, 1000 * dimension)
+    seen = Seen(run, np.zeros(dimension), None, starts, weak=weak)
+    assert (starts.structure() >= POLICY.bowl_from) == bowl
+    assert suits_lshade(seen) == expected
