@@ -1,9 +1,10 @@
-"""Draw the pictures of the pages about terrains, networks and robots.
+"""Draw the pictures of the pages about the worlds of the paper.
 
 python tools/draw_worlds.py flights      # docs/results/uav-flights.png and uav-groups.png, from results/paper-uav
 python tools/draw_worlds.py networks     # docs/results/surrogate-mismatch.png; minimises 32 networks
 python tools/draw_worlds.py learning     # docs/results/robots-learning.png, from results/paper-neuroevolution
 python tools/draw_worlds.py lsgo         # docs/results/lsgo-*.png, from results/paper-lsgo-1000d; needs L2E_LSGO_DATA
+python tools/draw_worlds.py papers       # docs/results/paper-bbob-*.png, from results/paper-bbob-10d and paper-bbob-30d
 python tools/draw_worlds.py walk         # docs/results/robots-walk.png; searches for a policy, needs the extra brax
 """
 
@@ -21,7 +22,7 @@ from l2e.bench.store import read_store
 from l2e.problems import PAPER_SURROGATE_TEST
 from l2e.problems._surrogate.suite import cards
 from l2e.report import uav_figures
-from l2e.report.collection import collect_contests
+from l2e.report.collection import Results, collect_contests
 from l2e.report.figures import draw_all
 from l2e.report.policy_figures import draw_policies, policy_strip
 from l2e.report.styles import pyplot
@@ -46,7 +47,7 @@ def flights() -> None:
 
 
 def _shrink(path: Path) -> None:
-    """Make a picture of terrain fit for a page: 1,400 pixels wide, 256 colours."""
+    """Make a picture fit for a page: 1,400 pixels wide, 256 colours."""
     picture = Image.open(path).convert("RGB")
     picture = picture.resize((1400, round(1400 * picture.height / picture.width)), Image.Resampling.LANCZOS)
     picture.quantize(256).save(path, optimize=True)
@@ -95,11 +96,7 @@ def learning() -> None:
 def lsgo() -> None:
     """Convergence, shares of targets and final values on functions of a thousand variables."""
     (results,) = collect_contests(read_store(ROOT / "results" / "paper-lsgo-1000d"), only=["all-short"])
-    with tempfile.TemporaryDirectory() as folder:
-        draw_all(results, Path(folder))
-        for name in ("convergence", "boxes"):
-            shutil.copy(Path(folder) / f"{name}.png", OUT / f"lsgo-{name}.png")
-            _shrink(OUT / f"lsgo-{name}.png")
+    _curves_and_boxes(results, "lsgo")
     plt = pyplot()
     figure, panel = plt.subplots(figsize=(8, 4.5), layout="constrained")
     shares = 10 ** np.linspace(0, -10, 101)
@@ -119,6 +116,22 @@ def lsgo() -> None:
     figure.savefig(OUT / "lsgo-ecdf.png", dpi=120)
 
 
+def papers() -> None:
+    """Convergence and final gaps in the two BBOB protocols of the paper."""
+    for store in ("paper-bbob-10d", "paper-bbob-30d"):
+        (results,) = collect_contests(read_store(ROOT / "results" / store), only=["protocol"])
+        _curves_and_boxes(results, store)
+
+
+def _curves_and_boxes(results: Results, stem: str) -> None:
+    """Two of a report's pictures, fit for a page."""
+    with tempfile.TemporaryDirectory() as folder:
+        draw_all(results, Path(folder))
+        for name in ("convergence", "boxes"):
+            shutil.copy(Path(folder) / f"{name}.png", OUT / f"{stem}-{name}.png")
+            _shrink(OUT / f"{stem}-{name}.png")
+
+
 def walk() -> None:
     """A policy that one search found, on an episode that the search has not seen."""
     problem = l2e.problems.neuroevolution("ant", depth=3)
@@ -128,7 +141,14 @@ def walk() -> None:
     print(f"cost {result.fun:.1f}; mean reward of ten fresh episodes {fresh:.1f}, of the drawn one {drawn:.1f}")
 
 
-DRAWINGS = {"flights": flights, "networks": networks, "learning": learning, "lsgo": lsgo, "walk": walk}
+DRAWINGS = {
+    "flights": flights,
+    "networks": networks,
+    "learning": learning,
+    "lsgo": lsgo,
+    "papers": papers,
+    "walk": walk,
+}
 
 
 def main() -> None:

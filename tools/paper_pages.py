@@ -50,6 +50,8 @@ def paper(recorded: Recorded, size: str, evaluations: str, other: str) -> str:
         f"{_fewer(results)}.",
         commands(store),
         section(ranking(results)),
+        f"![Medians over evaluations, function by function]({store}-convergence.png)",
+        f"![Final gaps, function by function]({store}-boxes.png)",
         section(against_reference(results)),
         section(_sideways(medians(results))),
         *_pairs(results, (("cmaes", "pycma"), ("cmaes-bipop", BIPOP))),

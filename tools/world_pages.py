@@ -61,9 +61,9 @@ SHADE_ILS = (
 MOS = (0, 832, 9e-13, 1.74e8, 6.94e6, 1.48e5, 1.62e4, 8.0e12, 3.83e8, 9.02e5, 5.22e7, 247, 3.4e6, 2.56e7, 2.35e6)
 """Published means on f1, f2, ..., f15."""
 TRANSFER = """\
-Models trained on BBOB only, on terrains and networks, without tuning (the ant is in `experiments/transfer-neuroevolution.toml`,
-which was not run). Those that work in any number of
-dimensions run everywhere; L2E has weights for 10 dimensions, for networks, and for 30, for terrains.
+Models trained on BBOB only, on terrains and networks, without tuning (the ant is in
+`experiments/transfer-neuroevolution.toml`, which was not run). Those that work in any number of dimensions run
+everywhere; L2E has weights for 10 dimensions, for networks, and for 30, for terrains.
 """
 
 
