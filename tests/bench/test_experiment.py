@@ -229,7 +229,7 @@ CONTESTS = {
     "transfer-uav": {"transfer-uav": 7},
     "transfer-surrogate": {"mlp": 16, "kan": 16},
     "transfer-neuroevolution": {"transfer-neuroevolution": 1},
-    "paper-neuroevolution": {"ant": 3, "humanoid": 3, "ant-small": 1, "ant-deep": 2, "humanoid-small": 1},
+    "paper-neuroevolution": {"ant-3": 1, "ant": 2, "humanoid": 3, "ant-deep": 2, "humanoid-3": 1},
 }
 
 
