@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from l2e.core import settings
 from l2e.algorithms.trainable import Resizable
+from l2e.core import settings
 from l2e.core.traced.algorithm import AbstractAlgorithm
 from l2e.core.traced.runtime import small_jit
 from l2e.core.traced.types import Count, Key, Scalar
@@ -95,12 +95,17 @@ class TrainSpec:
         for name in ("turn_generations", "turn_populations"):
             if getattr(self, name) and len(getattr(self, name)) != len(self.turns):
                 raise ValueError(f"{name} must have one number for each of the {len(self.turns)} turns")
+            if getattr(self, name) and not isinstance(self.optimizer, Resizable):
+                raise ValueError(f"{name} is for L2E, not for {type(self.optimizer).__name__}")
 
     @property
     def episodes(self) -> tuple[tuple[int, int | None], ...]:
         """Generations of an episode and the size of its population, None for the optimizer's own, for `all_tasks`."""
+        if not self.turn_generations and not self.turn_populations:
+            return ((self.generations, None),) * len(self.all_tasks)
+        own: Any = getattr(self.optimizer, "population_size", None)
         generations = self.turn_generations or (self.generations,) * len(self.turns)
-        populations = self.turn_populations or (None,) * len(self.turns)
+        populations = self.turn_populations or (own,) * len(self.turns)
         return ((self.generations, None), *zip(generations, populations, strict=True))
 
     @property
@@ -173,8 +178,8 @@ class Trainer:
         if not jax.tree.leaves(self.first_weights):
             raise ValueError(f"{type(spec.optimizer).__name__} has no weights to train")
         self.losses = tuple(
-            MetaLoss(sized(self.rest, *episode), tasks, spec.objective, episode[0], spec.rematerialise)
-            for tasks, episode in zip(spec.all_tasks, spec.episodes, strict=True)
+            MetaLoss(self.rest, tasks, spec.objective, generations, spec.rematerialise, size)
+            for tasks, (generations, size) in zip(spec.all_tasks, spec.episodes, strict=True)
         )
         self.loss = self.losses[0]
         self.rule = spec.update_rule
@@ -246,7 +251,7 @@ class Trainer:
         with self.precision():
             optimizer = Trainee(spec.deployed(eqx.combine(weights, self.rest).optimizer))
             deployed, rest = split_weights(optimizer, spec.dtype)
-            loss = MetaLoss(sized(rest, generations, size), tasks, spec.validation_objective, generations)
+            loss = MetaLoss(rest, tasks, spec.validation_objective, generations, population_size=size)
             keys = jax.random.split(jax.random.key(spec.validation_seed), spec.tasks.families * spec.validation_batch)
             work = _grouped(spec, keys, spec.validation_batch, keys[0], 0.0)
             if distributed.is_shared():
@@ -286,15 +291,6 @@ def train(spec: TrainSpec, key: Key, state: TrainState | None = None) -> Iterato
     while int(state.step) < spec.steps:
         state, info = trainer.advance(state)
         yield state, info
-
-
-def sized(rest: Any, generations: int, population_size: int | None) -> Any:
-    """A trainee without its weights, for episodes of this length and population; None leaves it as it is."""
-    if population_size is None:
-        population_size = getattr(rest.optimizer, "population_size", None)
-    if not isinstance(rest.optimizer, Resizable):
-        return rest
-    return dataclasses.replace(rest, optimizer=rest.optimizer.resized(population_size, generations))
 
 
 def make_work(spec: TrainSpec, key: Key, step: int) -> Work:
@@ -385,10 +381,10 @@ def _info(state: TrainState, estimate: Estimate, norms: Norms) -> TrainInfo:
 class TrainingSettings:
     """The table [training] of a training file; the keys are those of `TrainSpec`, and the seed of the training.
 
-    `turn_generations`, `turn_populations`: episodes of the turns in [tasks], one number for each; by default all have
-    `generations` and the population of [optimizer]. `rule`: Adam, or plain steps along the negative gradient as the paper writes them ("sgd"); `schedule`: whether the
+    `rule`: Adam, or plain steps along the negative gradient as the paper writes them ("sgd"); `schedule`: whether the
     learning rate stays or falls to zero along a cosine; `start`: a trained model whose weights this training begins
-    with, see `l2e.meta.start`.
+    with, see `l2e.meta.start`; `turn_generations`, `turn_populations`: episodes of the turns in [tasks], one number
+    for each; by default all have `generations` and the population of [optimizer].
     """
 
     steps: settings.Count = 1000

@@ -4,7 +4,6 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
-
 import jax.numpy as jnp
 from jaxtyping import Array, Bool
 

@@ -53,7 +53,7 @@ class Covariance(AbstractRememberingOperator):
     **Arguments:**
 
     - `width`: of the hidden layer.
-    - `noise`: whether whole proposals have the random term, and partial ones differences.
+    - `noise`: whether anything is drawn; without it all proposals are whole and have no random term.
     - `partial`: whether there are partial proposals.
     - `key`: for the first weights.
     """
@@ -73,7 +73,7 @@ class Covariance(AbstractRememberingOperator):
         by_rank = jnp.asarray([-BY_RANK, -BY_RANK], WEIGHTS)
         self.heads = heads.at[jnp.asarray([MIXING, SPREADING]), width].add(by_rank)  # the first token is the rank
         self.noise = noise
-        self.partial = partial
+        self.partial = partial and noise
 
     def memory(self, points: Points) -> Credit:
         n, dtype = points.shape[0], points.dtype
@@ -131,10 +131,9 @@ class Covariance(AbstractRememberingOperator):
         drawn = jax.random.uniform(partner_key, (n, 1), x.dtype)
         partner = jnp.minimum(jnp.sum(jnp.cumsum(mixing, axis=1) < drawn, axis=1), n - 1)
         first, second = jax.random.randint(pair_key, (2, n), 0, n, jnp.int32)
-        change = jax.nn.sigmoid(by["attraction"])[:, None] * (x[partner] - x)
-        if self.noise:
-            factor = jax.nn.sigmoid(by["difference"]) * jnp.exp(jax.nn.softplus(by["dither"]) * dither)
-            change = change + factor[:, None] * (x[first] - x[second])
+        attraction = jax.nn.sigmoid(by["attraction"])[:, None]
+        factor = jax.nn.sigmoid(by["difference"]) * jnp.exp(jax.nn.softplus(by["dither"]) * dither)
+        change = attraction * (x[partner] - x) + factor[:, None] * (x[first] - x[second])
         taken = jax.random.uniform(mask_key, (n, d), x.dtype) < jax.nn.sigmoid(by["rate"])[:, None]
         one = jax.random.randint(one_key, (n, 1), 0, d, jnp.int32) == jnp.arange(d)
         return x + jnp.where(taken | one, change, 0)
@@ -187,7 +186,7 @@ def tokens_of(x: Points, f: Values, memory: Credit, done: Scalar) -> Float[Array
     centred = x - jnp.mean(x, axis=0)
     squared = jnp.mean(centred**2, axis=1)
     size = jnp.mean(squared) + FLOOR
-    distance = jnp.sqrt(squared / size + FLOOR)
+    distance = jnp.sqrt(squared + FLOOR) / jnp.sqrt(size)
     ranks, scores = centred_ranks(f), squashed_scores(f)
     failed = jnp.mean(~jnp.isfinite(f), dtype=x.dtype)
     facts = [
