@@ -87,7 +87,7 @@ def networks() -> None:
 
 def learning() -> None:
     """Learning curves and final costs of the recorded contest on robots."""
-    (results,) = collect_contests(read_store(ROOT / "results" / "paper-neuroevolution"), only=["ant-small"])
+    (results,) = collect_contests(read_store(ROOT / "results" / "paper-neuroevolution"), only=["ant-3"])
     with tempfile.TemporaryDirectory() as folder:
         (path,) = draw_policies(results, Path(folder))
         shutil.copy(path, OUT / "robots-learning.png")

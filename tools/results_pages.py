@@ -15,7 +15,7 @@ from family_pages import families
 from paper_pages import paper
 from recorded import BIPOP, DEFAULT, Recorded, bold, page
 from training_pages import confidence, gate, models
-from world_pages import lsgo, robots, surrogate, transfer, uav
+from world_pages import costs, lsgo, robots, surrogate, transfer, twins, uav
 
 from l2e.bench.store import read_store
 from l2e.report.figures import draw_budgets
@@ -73,7 +73,9 @@ def all_pages(root: Path) -> dict[Path, str]:
         "paper-surrogate-10d": surrogate(recorded),
         "paper-neuroevolution": robots(recorded),
         "paper-lsgo-1000d": lsgo(recorded),
-        "transfer": transfer(recorded, ["transfer-uav", "transfer-surrogate"]),
+        "transfer": transfer(
+            recorded, {"transfer-uav": twins, "transfer-surrogate": twins, "transfer-neuroevolution": costs}
+        ),
     }
     table = readme_table(recorded)
     pages = {"index": index(pages, table), **pages}

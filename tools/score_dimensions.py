@@ -1,7 +1,7 @@
 """Score a model for any dimension, beside the weights its training began with, in several dimensions.
 
-    python tools/score_dimensions.py l2e-coordinate-free --dimensions 5 10 30 100 --out score.json
-    python tools/score_dimensions.py l2e-coordinate-free --suite lsgo --dimensions 1000 --functions 1 2 --out lsgo.json
+    python tools/score_dimensions.py l2e-any --dimensions 5 10 30 100 --out score.json
+    python tools/score_dimensions.py l2e-any --suite lsgo --dimensions 1000 --functions 1 2 --out lsgo.json
 
 The suite `paper-bbob` has the 16 test functions of the paper, none of which was trained or selected on. Written are the
 final gaps f - f* of each run, and per dimension the mean of log10 of them, floored at 1e-8, and its difference to the
@@ -25,7 +25,10 @@ from l2e.problems import PAPER_TEST
 def main() -> None:
     """Run both and write what came out."""
     arguments = _parse()
-    ways = {"trained": models.load(arguments.model), "untrained": models.untrained(arguments.model)}
+    ways = {
+        "trained": models.load(arguments.model, arguments.budget),
+        "untrained": models.untrained(arguments.model, arguments.budget),
+    }
     facts: dict[str, Any] = {
         "model": models.card(arguments.model).name,
         "suite": arguments.suite,

@@ -16,6 +16,7 @@ from typing import Any
 from rich.console import Console
 
 from l2e.algorithms.l2e.solver import L2ESettings
+from l2e.algorithms.trainable import TakesBudget
 from l2e.api import models
 from l2e.bench.score import score
 from l2e.meta import RandomBBOBTasks
@@ -35,6 +36,7 @@ def main() -> None:
     card = models.card(arguments.run)
 
     def scored(method: Any, name: str, budget: int = arguments.budget) -> dict[str, Any]:
+        method = method.with_budget(budget) if isinstance(method, TakesBudget) else method
         result = score(method, card.metadata["dimension"], budget, arguments.seeds, False, console, name)
         console.print(f"{name}: {result.geometric_mean:.4g}")
         means = {f"f{f}": float(f"{row.mean():.4g}") for f, row in zip(result.functions, result.gaps, strict=True)}

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from recorded import Recorded, bold, commands, page, section
 
+from l2e.bench.experiment import load_experiment
 from l2e.bench.store import read_store
 from l2e.report import statistics
 from l2e.report.collection import Results
@@ -33,8 +34,8 @@ is](../explain/surrogate-suite.md)). No minimum of a network is known: the lowes
 ROBOTS = """\
 The weights of a policy for Brax's ant or humanoid ([what it is](../explain/neuroevolution.md)); f3, f4, f5 are the
 depths of the policy. The cost is minus the mean reward of ten episodes; an ant that stands still has about -200. The
-best cost of a run is that of a lucky batch too. A rollout of the humanoid or of a deeper policy was only tried: 60
-evaluations learn nothing.
+best cost of a run is that of lucky episodes too. Deeper policies and the humanoid were only tried, with 250
+evaluations.
 """
 LSGO = """\
 The 15 functions of CEC'2013 in 1000 dimensions (f13, f14: 905) with the official data ([what it is and what was
@@ -61,9 +62,8 @@ SHADE_ILS = (
 MOS = (0, 832, 9e-13, 1.74e8, 6.94e6, 1.48e5, 1.62e4, 8.0e12, 3.83e8, 9.02e5, 5.22e7, 247, 3.4e6, 2.56e7, 2.35e6)
 """Published means on f1, f2, ..., f15."""
 TRANSFER = """\
-Models trained on BBOB only, on terrains and networks, without tuning (the ant is in
-`experiments/transfer-neuroevolution.toml`, which was not run). Those that work in any number of dimensions run
-everywhere; L2E has weights for 10 dimensions, for networks, and for 30, for terrains.
+Models trained on BBOB only, on terrains, networks and the ant, without tuning. Those that work in any number of
+dimensions run everywhere; L2E has weights for 10 dimensions, for networks, and for 30, for terrains.
 """
 
 
@@ -142,27 +142,41 @@ def _world(
 ) -> str:
     """A page about a store: what it is, what was run, pictures, and a table of each contest."""
     contests = recorded.contests(store)
-    return page(title, text + scale(contests), commands(store), *pictures, *(table(results) for results in contests))
+    said = text + scale(recorded, store)
+    return page(title, said, commands(store), *pictures, *(table(results) for results in contests))
 
 
-def transfer(recorded: Recorded, stores: list[str]) -> str:
-    """Models trained on BBOB, elsewhere."""
+def transfer(recorded: Recorded, stores: dict[str, Callable[[Results], str]]) -> str:
+    """Models trained on BBOB, elsewhere; each store with the table that its contests have."""
     parts = []
-    for store in stores:
-        contests = recorded.contests(store)
-        parts += [commands(store), scale(contests), *(twins(results) for results in contests)]
+    for store, table in stores.items():
+        tables = (table(results) for results in recorded.contests(store))
+        parts += [commands(store), scale(recorded, store), *tables]
     return page("# From BBOB to other worlds", TRANSFER, *parts)
 
 
-def scale(contests: list[Results]) -> str:
-    """What was run; methods without runs on all problems are not counted."""
-    texts = []
-    for results in contests:
+def scale(recorded: Recorded, store: str) -> str:
+    """What was run, and whether that is all of the experiment; methods without runs on all problems are not counted."""
+    texts, found = [], {}
+    for results in recorded.contests(store):
         seeds = min(len(results.cells[problem, m]) for problem in results.ordered for m in results.complete)
         counts = ((len(results.complete), "method"), (len(results.ordered), "problem"), (seeds, "seed"))
         shown = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts)
         texts.append(f"{results.title.partition(': ')[2] or results.title}: {shown}")
-    return f"Recorded here: {'; '.join(texts)}. The experiment's file has more, which was left out for want of time."
+        found[results.name] = (set(results.complete), seeds)
+    planned = load_experiment(recorded.folder.parent / "experiments" / f"{store}.toml").contests()
+    whole = all(
+        contest.name in found
+        and set(contest.methods) <= found[contest.name][0]
+        and len(contest.seeds) <= found[contest.name][1]
+        for contest in planned
+    )
+    rest = (
+        "That is the whole experiment."
+        if whole
+        else "The experiment's file has more, which was left out for want of time."
+    )
+    return f"Recorded here: {'; '.join(texts)}. {rest}"
 
 
 def summary(results: Results, what: str) -> str:

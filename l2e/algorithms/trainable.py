@@ -92,3 +92,23 @@ class HasBlocks(Protocol):
     def with_operator(self, operator: Any) -> Any:
         """The same algorithm with this operator for whatever generation comes next."""
         ...
+
+
+@runtime_checkable
+class TakesBudget(Protocol):
+    """An algorithm that may be told how many evaluations a run has."""
+
+    def with_budget(self, budget: int) -> Any:
+        """The same algorithm for this number of evaluations."""
+        ...
+
+
+@runtime_checkable
+class Resizable(Protocol):
+    """An algorithm whose weights fit populations and episodes of any size."""
+
+    population_size: int
+
+    def resized(self, population_size: int, generations: int) -> Any:
+        """The same weights for another population and another number of generations."""
+        ...

@@ -288,11 +288,8 @@ def _model(name: str) -> Method:
         card = models.card(name)
         if card.dimension not in (None, dimension):
             raise ValueError(f"model {name!r} works in {card.dimension} dimensions, not in {dimension}")
-        from l2e.algorithms.learned.controlled import AbstractControlled
-
         _no_size(size, name)
-        model = models.load(name)
-        return model.with_budget(budget) if isinstance(model, AbstractControlled) else model
+        return models.load(name, budget)
 
     return Method(models.card(name).summary if has_jax() else "a trained model", build, "model")
 

@@ -151,14 +151,15 @@ def card(name: str | os.PathLike[str]) -> Card:
     return found
 
 
-def load(name: str | os.PathLike[str]) -> "AbstractAlgorithm[Any]":
+def load(name: str | os.PathLike[str], budget: int | None = None) -> "AbstractAlgorithm[Any]":
     """A trained model as an ordinary algorithm: pass it as `method` to `minimize`.
 
     ```python
     l2e.minimize(f, bounds=[(-5, 5)] * 10, budget=20_000, method=l2e.load("runs/mamba-10d"))
     ```
 
-    **Arguments:** `name`: a shipped model, or the path of a training's folder or of a weights file.
+    **Arguments:** `name`: a shipped model, or the path of a training's folder or of a weights file; `budget`: the
+    evaluations of a run, for a model that asks how much of it is over; by default those of its training.
 
     **Raises:** `UnknownNameError` that says what is allowed, or `CheckpointError` for a file that is damaged, holds
     something else, or has weights that are not finite.
@@ -166,13 +167,22 @@ def load(name: str | os.PathLike[str]) -> "AbstractAlgorithm[Any]":
     from l2e.algorithms.stored import load_algorithm
 
     found = card(name)
-    return load_algorithm(found.path, found.settings, found.trained_dimension, found.generations, found.stored)
+    loaded = load_algorithm(found.path, found.settings, found.trained_dimension, found.generations, found.stored)
+    return _told(loaded, budget)
 
 
-def untrained(name: str | os.PathLike[str]) -> "AbstractAlgorithm[Any]":
+def _told(model: "AbstractAlgorithm[Any]", budget: int | None) -> "AbstractAlgorithm[Any]":
+    """The model for runs of this budget, if it wants to know."""
+    from l2e.algorithms.trainable import TakesBudget
+
+    return model.with_budget(budget) if budget is not None and isinstance(model, TakesBudget) else model
+
+
+def untrained(name: str | os.PathLike[str], budget: int | None = None) -> "AbstractAlgorithm[Any]":
     """A model before any training, as it would be deployed: the fair peer of the model.
 
     Of a training that began with the weights of another one, it has the random weights that stood there before.
+    `budget` is as in `load`.
     """
     from l2e.algorithms.stored import initial_algorithm
 
@@ -180,7 +190,8 @@ def untrained(name: str | os.PathLike[str]) -> "AbstractAlgorithm[Any]":
     seed = found.metadata.get("seed")
     if type(seed) is not int or not 0 <= seed < 2**63:
         raise CheckpointError(f"{found.path} is damaged: the seed of its training is {seed!r}")
-    return initial_algorithm(found.settings, found.trained_dimension, found.generations, seed)
+    first = initial_algorithm(found.settings, found.trained_dimension, found.generations, seed)
+    return _told(first, budget)
 
 
 def without_noise(name: str | os.PathLike[str]) -> "AbstractAlgorithm[Any]":

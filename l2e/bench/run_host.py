@@ -46,6 +46,7 @@ def run_on_host(
         warnings.simplefilter("ignore")  # failed evaluations are counted in the record
         try:
             reason = _search(spec, evaluate, searcher)
+            error = _all_failed(evaluate)
         except MissingExtraError:
             raise
         except Exception as problem_with_method:  # noqa: BLE001 - a method may fail in any way; the others go on
@@ -65,6 +66,15 @@ def _search(spec: RunSpec, evaluate: Evaluator, searcher: "Searcher | None") -> 
     except StopSearch as stop:
         return stop.reason
     return evaluate.stop.reason if evaluate.stop is not None else "converged"
+
+
+def _all_failed(evaluate: Evaluator) -> str | None:
+    """A sentence, if not a single evaluation gave a value: then it is the problem that does not work."""
+    if evaluate.failed < max(evaluate.used, 1):
+        return None
+    first = evaluate.failures[0]
+    place = f" ({first.where})" if first.where else ""
+    return " ".join(f"all {evaluate.used} evaluations failed, the first {first.reason}{place}".split())
 
 
 class _Truth:

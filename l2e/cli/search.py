@@ -84,6 +84,8 @@ def minimize(
     _check_plot(plot)
     if (objective is None) == (function is None):
         raise ValueError("give either module:function or --function family:f..:d.., see l2e minimize --help")
+    if objective is not None and objective.partition(":")[0] in problem_catalog.FAMILIES:
+        raise ValueError(f"{objective} is a benchmark function: write --function {objective}")
     if function is not None:
         if bounds or dimension:
             raise ValueError("--bounds and --dimension go with your own function; a benchmark function has its own")

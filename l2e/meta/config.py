@@ -66,8 +66,9 @@ class TrainConfig:
             del tables["tasks"]["turns"]
         if self.tasks.family is None:
             del tables["tasks"]["family"]
-        if not self.training.start:
-            del tables["training"]["start"]
+        for key in ("start", "turn_generations", "turn_populations"):
+            if not getattr(self.training, key):
+                del tables["training"][key]
         return tables
 
 

@@ -1,5 +1,6 @@
 """The meta-loss as a function of weights: what gradient estimators are given."""
 
+import dataclasses
 from typing import Any
 
 import equinox as eqx
@@ -50,7 +51,7 @@ class MetaLoss(eqx.Module):
     """The loss of an optimizer on one task, as a function of its weights.
 
     **Fields:** `rest`: what `split_weights` left; `tasks`, `objective`: what is trained on and for; `generations`: of
-    an episode; `rematerialise`: see `l2e.meta.rollout.advance`.
+    an episode; `rematerialise`: see `l2e.meta.rollout.advance`; `population_size`: if it is not the optimizer's own.
     """
 
     rest: Any
@@ -58,6 +59,7 @@ class MetaLoss(eqx.Module):
     objective: AbstractObjective
     generations: int = eqx.field(static=True)
     rematerialise: bool = eqx.field(static=True, default=True)
+    population_size: int | None = eqx.field(static=True, default=None)
 
     def __call__(self, weights: Any, family: Count, key: Key, strength: Scalar, cut_every: int | None = None) -> Scalar:
         """The loss of one fresh task; with `cut_every` the mean of the losses at the end of each segment."""
@@ -86,11 +88,11 @@ class MetaLoss(eqx.Module):
 
     def unguided(self, weights: Any) -> AbstractAlgorithm[Any]:
         """The optimizer with these weights, without guidance."""
-        return eqx.combine(weights, self.rest).optimizer
+        return self._trainee(weights).optimizer
 
     def optimizer(self, weights: Any, task: Task, strength: Scalar, run: Run) -> AbstractAlgorithm[Any]:
         """The optimizer with these weights, guided on this run if guidance is wanted."""
-        trainee: Trainee = eqx.combine(weights, self.rest)
+        trainee = self._trainee(weights)
         if trainee.guidance is None:
             return trainee.optimizer
         loss = PopulationLoss(self.objective, run.start_mean, run.start_best, task.f_opt)
@@ -98,8 +100,15 @@ class MetaLoss(eqx.Module):
 
     def bound(self) -> "MetaLoss":
         """The same loss as a function of weights on which `parts.bound` has been called."""
-        return MetaLoss(parts.bound(self.rest), self.tasks, self.objective, self.generations, self.rematerialise)
+        return dataclasses.replace(self, rest=parts.bound(self.rest))
 
     def stacked(self, weights: Any) -> Any:
         """For each weight whether its leading axis counts generations."""
         return parts.stacked(weights, eqx.combine(weights, self.rest).optimizer)
+
+    def _trainee(self, weights: Any) -> Trainee:
+        trainee: Trainee = eqx.combine(weights, self.rest)
+        if self.population_size is None:
+            return trainee
+        sized: Any = trainee.optimizer
+        return Trainee(sized.resized(self.population_size, self.generations), trainee.guidance)

@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from l2e.core.traced.problem import host_failures
 from l2e.core.traced.trees import save_tree
 from l2e.meta import distributed
 from l2e.meta.folder import STATE, Finished, TrainingFolder, interruptible
@@ -20,6 +21,7 @@ SAVE_SECONDS = 60.0
 """The state is saved at least this often."""
 
 
+@host_failures()
 def run(
     spec: TrainSpec,
     seed: int,

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from l2e.algorithms.trainable import Resizable
 from l2e.core import settings
 from l2e.core.traced.algorithm import AbstractAlgorithm
 from l2e.core.traced.runtime import small_jit
@@ -53,6 +54,8 @@ class TrainSpec:
     - `family`: what the card says of the tasks, instead of what they say themselves.
     - `turns`: more tasks, of the same families in other dimensions: steps take `tasks` and these in turn, and
       validation is on all. Only for an optimizer whose weights fit any dimension.
+    - `turn_generations`, `turn_populations`: for each of these the generations of an episode and the size of the
+      population, if they are not those of `tasks`.
     """
 
     optimizer: AbstractAlgorithm[Any]
@@ -76,6 +79,8 @@ class TrainSpec:
     rematerialise: bool = True
     family: str = ""
     turns: tuple[AbstractTaskDistribution, ...] = ()
+    turn_generations: tuple[int, ...] = ()
+    turn_populations: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "generations", "validate_every", "validation_batch", "parallel"):
@@ -86,6 +91,22 @@ class TrainSpec:
             raise ValueError(f"parallel must divide batch and validation_batch, got {sizes}")
         if any(tasks.names != self.tasks.names for tasks in self.turns):
             raise ValueError(f"tasks that take turns must be of the same families, {', '.join(self.tasks.names)}")
+
+        for name in ("turn_generations", "turn_populations"):
+            if getattr(self, name) and len(getattr(self, name)) != len(self.turns):
+                raise ValueError(f"{name} must have one number for each of the {len(self.turns)} turns")
+            if getattr(self, name) and not isinstance(self.optimizer, Resizable):
+                raise ValueError(f"{name} is for L2E, not for {type(self.optimizer).__name__}")
+
+    @property
+    def episodes(self) -> tuple[tuple[int, int | None], ...]:
+        """Generations of an episode and the size of its population, None for the optimizer's own, for `all_tasks`."""
+        if not self.turn_generations and not self.turn_populations:
+            return ((self.generations, None),) * len(self.all_tasks)
+        own: Any = getattr(self.optimizer, "population_size", None)
+        generations = self.turn_generations or (self.generations,) * len(self.turns)
+        populations = self.turn_populations or (own,) * len(self.turns)
+        return ((self.generations, None), *zip(generations, populations, strict=True))
 
     @property
     def all_tasks(self) -> tuple[AbstractTaskDistribution, ...]:
@@ -157,7 +178,8 @@ class Trainer:
         if not jax.tree.leaves(self.first_weights):
             raise ValueError(f"{type(spec.optimizer).__name__} has no weights to train")
         self.losses = tuple(
-            MetaLoss(self.rest, tasks, spec.objective, spec.generations, spec.rematerialise) for tasks in spec.all_tasks
+            MetaLoss(self.rest, tasks, spec.objective, generations, spec.rematerialise, size)
+            for tasks, (generations, size) in zip(spec.all_tasks, spec.episodes, strict=True)
         )
         self.loss = self.losses[0]
         self.rule = spec.update_rule
@@ -221,14 +243,15 @@ class Trainer:
 
     def validate(self, weights: Any) -> np.ndarray:
         """The validation loss of each task, the same at each call; a row for each family, all turns in it."""
-        return np.concatenate([self._validate(weights, tasks) for tasks in self.spec.all_tasks], axis=1)
+        turns = zip(self.spec.all_tasks, self.spec.episodes, strict=True)
+        return np.concatenate([self._validate(weights, tasks, *episode) for tasks, episode in turns], axis=1)
 
-    def _validate(self, weights: Any, tasks: AbstractTaskDistribution) -> np.ndarray:
+    def _validate(self, weights: Any, tasks: AbstractTaskDistribution, generations: int, size: Any) -> np.ndarray:
         spec = self.spec
         with self.precision():
             optimizer = Trainee(spec.deployed(eqx.combine(weights, self.rest).optimizer))
             deployed, rest = split_weights(optimizer, spec.dtype)
-            loss = MetaLoss(rest, tasks, spec.validation_objective, spec.generations)
+            loss = MetaLoss(rest, tasks, spec.validation_objective, generations, population_size=size)
             keys = jax.random.split(jax.random.key(spec.validation_seed), spec.tasks.families * spec.validation_batch)
             work = _grouped(spec, keys, spec.validation_batch, keys[0], 0.0)
             if distributed.is_shared():
@@ -360,7 +383,8 @@ class TrainingSettings:
 
     `rule`: Adam, or plain steps along the negative gradient as the paper writes them ("sgd"); `schedule`: whether the
     learning rate stays or falls to zero along a cosine; `start`: a trained model whose weights this training begins
-    with, see `l2e.meta.start`.
+    with, see `l2e.meta.start`; `turn_generations`, `turn_populations`: episodes of the turns in [tasks], one number
+    for each; by default all have `generations` and the population of [optimizer].
     """
 
     steps: settings.Count = 1000
@@ -376,6 +400,8 @@ class TrainingSettings:
     validation_batch: settings.Count = 4
     validation_seed: settings.Index = 1
     parallel: settings.Count = 1
+    turn_generations: tuple[settings.Count, ...] = ()
+    turn_populations: tuple[settings.Count, ...] = ()
     dtype: Literal["float32", "float64"] = "float32"
 
     @property

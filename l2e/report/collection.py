@@ -120,7 +120,23 @@ def collect_contests(
     if absent or not present:
         raise ValueError(f"no records of {', '.join(absent) or 'any method'} in {store.folder}")
     chosen = [(note, [r for r in records if not methods or r.spec.method in methods]) for note, records in found]
-    return [results_of(records, note, methods, tuple(remarks), trust) for note, records in chosen if records]
+    useful, complaints = _useful(record for _, records in chosen for record in records)
+    if not useful:
+        raise ValueError(f"no run in {store.folder} has a value; {complaints[0]}")
+    remarks += [f"left out: {complaint}" for complaint in complaints]
+    valued = [(note, [r for r in records if r.spec.problem in useful]) for note, records in chosen]
+    return [results_of(records, note, methods, tuple(remarks), trust) for note, records in valued if records]
+
+
+def _useful(records: Iterable[RunRecord]) -> tuple[set[str], list[str]]:
+    """The problems on which any run has a value, and a sentence about each of the others."""
+    useful: set[str] = set()
+    errors: dict[str, str | None] = {}
+    for record in records:
+        errors[record.spec.problem] = record.error
+        if len(record.fun):
+            useful.add(record.spec.problem)
+    return useful, [f"{name}: {error or 'no value'}" for name, error in errors.items() if name not in useful]
 
 
 def _by_contest(

@@ -142,3 +142,17 @@ def test_a_shipped_model_says_what_it_is_and_searches(name, bar) -> None:
     result = l2e.minimize(problem, method=name, budget=20_000, rng=0)
     # of 10 seeds the mean gap was 4e-6 (base) and 3e-4 (Mamba); random search leaves 4.7
     assert 0 <= result.fun - problem.optimum.f < 0.01
+
+
+def test_a_model_that_asks_for_the_time_is_told_the_budget():
+    model = l2e.load("l2e-any", budget=1_000)
+    assert int(model.horizon) == 9
+    assert int(l2e.load("l2e-any").horizon) == 199
+    assert int(models.untrained("l2e-any", 5_000).horizon) == 49
+    problem = l2e.problems.bbob(function=1, instance=1, dimension=3)
+    told = l2e.minimize(problem, method=model, budget=1_000, rng=0)
+    by_name = l2e.minimize(problem, method="l2e-any", budget=1_000, rng=0)
+    np.testing.assert_array_equal(told.x, by_name.x)
+    longer = l2e.minimize(problem, method=l2e.load("l2e-any", budget=50_000), budget=1_000, rng=0)
+    assert not np.array_equal(told.x, longer.x)
+    assert l2e.load("l2e-base-10d", budget=7).horizon is None

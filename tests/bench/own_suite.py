@@ -30,3 +30,14 @@ def nothing(function, instance, dimension):
 def fails(function, instance, dimension):
     """Raises an error."""
     raise RuntimeError("the simulator is not installed")
+
+
+def half(function, instance, dimension):
+    """The first function raises an error at every point, the others work."""
+
+    def value(x):
+        if function == 1:
+            raise KeyError("no licence")
+        return float((x**2).sum())
+
+    return l2e.HostFunction(value, l2e.box([(-1, 1)] * dimension))

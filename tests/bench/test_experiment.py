@@ -212,7 +212,8 @@ CONTESTS = {
     "paper-bbob-30d": {"protocol": 16, "first-weights": 16},
     "flagship": {f"main-{budget}x": 160 for budget in (20, 50, 100, 200, 1000, 2000)}
     | {f"dimensions-{budget}x": 320 for budget in (50, 200, 1000)}
-    | {"dimensions-2000x": 240},
+    | {"dimensions-2000x": 240}
+    | dict.fromkeys(("dimensions-few-10x", "dimensions-few-20x", "dimensions-cobyqa"), 240),
     "flagship-disturbed": {
         f"{kind}-{budget}x": 96
         for kind in ("noise", "rounded", "plateau", "random-start")
@@ -229,7 +230,7 @@ CONTESTS = {
     "transfer-uav": {"transfer-uav": 7},
     "transfer-surrogate": {"mlp": 16, "kan": 16},
     "transfer-neuroevolution": {"transfer-neuroevolution": 1},
-    "paper-neuroevolution": {"ant": 3, "humanoid": 3, "ant-small": 1, "ant-deep": 2, "humanoid-small": 1},
+    "paper-neuroevolution": {"ant-3": 1, "ant": 2, "humanoid": 3, "ant-deep": 2, "humanoid-3": 1},
 }
 
 

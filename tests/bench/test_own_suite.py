@@ -40,6 +40,7 @@ def records_of(experiment) -> list[RunRecord]:
 
 
 def stored(folder, experiment, records) -> Store:
+    folder.mkdir(exist_ok=True)
     store = Store(folder)
     store.open()
     store.note_experiment(experiment)
@@ -142,3 +143,18 @@ def test_a_quote_counts_the_evaluations_of_missing_runs():
     assert found.seconds >= 0
     table = quote_table([found])
     assert list(table.columns[3].cells) == ["1,440", "1,440"]
+
+
+def test_a_function_that_never_works_is_a_failed_run_and_no_part_of_a_report(tmp_path):
+    experiment = {**BASIC, "suite": "own_suite:half", "instances": [1], "seeds": 1}
+    records = records_of(parse_experiment(experiment))
+    broken = [record for record in records if ":f1:" in record.spec.problem]
+    assert len(broken) == 2
+    for record in broken:
+        assert f"all {record.used} evaluations failed, the first raised KeyError('no licence')" in str(record.error)
+    assert [record.error for record in records if record not in broken] == [None, None]
+    (results,) = collect_contests(stored(tmp_path / "some", experiment, records))
+    assert len(results.runs) == 2
+    assert any("left out: own_suite:half:f1:i1:d3: all " in remark for remark in results.remarks)
+    with pytest.raises(ValueError, match=r"no run in .* has a value; own_suite:half:f1:i1:d3: all "):
+        collect_contests(stored(tmp_path / "none", experiment, broken))

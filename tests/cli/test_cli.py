@@ -77,6 +77,7 @@ def test_same_seed_same_output(capsys) -> None:
         (["minimize", "mymodule:myfunktion", "--bounds=-5,5"], "did you mean myfunction"),
         (["minimize", "mymodule", "--bounds=-5,5"], "module:function"),
         (["minimize", "mymodule:myfunction"], "needs --bounds"),
+        (["minimize", "uav:f12"], "write --function uav:f12"),
         (["minimize", "mymodule:myfunction", "--bounds=-5"], "low,high"),
         (["minimize", "mymodule:myfunction", "--bounds=a,b"], "numbers"),
         (["minimize", "mymodule:myfunction", "--bounds=5,-5"], "lower end"),

@@ -42,3 +42,25 @@ def too_large(dimension):
 
 def nothing(dimension):
     return dimension
+
+
+def _on_python(function, dimension):
+    space = l2e.box([(-1, 1)] * dimension)
+    draw = lambda key: meta.CallbackFunction(function, space, _centre(key, dimension))  # noqa: E731
+    return meta.FunctionTasks([draw], [0.0], ["broken"])
+
+
+def without_licence(points, centre):
+    raise KeyError("no licence")
+
+
+def of_one_point(points, centre):
+    return 3.0
+
+
+def raising(dimension):
+    return _on_python(without_licence, dimension)
+
+
+def misshapen(dimension):
+    return _on_python(of_one_point, dimension)

@@ -74,6 +74,20 @@ def test_mistakes_are_named(tasks, message):
         parse_config({**SMALL, "tasks": tasks}).spec()
 
 
+@pytest.mark.parametrize(
+    ("family", "message"),
+    [
+        ("raising", r"own_tasks.without_licence of a task failed: KeyError: 'no licence' \(.*own_tasks.py, line"),
+        ("misshapen", r"own_tasks.of_one_point of a task must return (\d+) values for \1 points, .*, got \(\)"),
+    ],
+)
+def test_a_python_function_that_does_not_work_is_named(family, message, tmp_path):
+    tasks = {"family": f"own_tasks:{family}", "dimension": 3}
+    config = parse_config({**SMALL, "tasks": tasks, "estimator": ES})
+    with pytest.raises(ValueError, match=message):
+        run(config.spec(), 0, tmp_path, config.settings, show=False)
+
+
 def test_the_example_is_readable(request, monkeypatch):
     examples = request.config.rootpath / "examples"
     monkeypatch.syspath_prepend(examples)

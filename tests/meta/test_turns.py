@@ -68,3 +68,32 @@ def test_turns_are_refused_where_weights_or_runs_have_one_dimension():
 def test_settings_without_turns_are_those_of_before():
     assert "turns" not in parse_config(tables()).settings["tasks"]
     assert parse_config(tables(turns=[3])).settings["tasks"]["turns"] == [3]
+
+
+def test_turns_have_populations_and_lengths_of_their_own():
+    sizes = {"turn_generations": [2, 4], "turn_populations": [4, 8]}
+    file = tables({"operator": "covariance"}, {"kind": "es", "pairs": 2}, turns=[3, 4])
+    file["training"] |= sizes
+    trainer = Trainer(parse_config(file).spec())
+    assert trainer.spec.episodes == ((3, None), (2, 4), (4, 8))
+    state = trainer.begin(jax.random.key(0))
+    family, key = np.int32(0), jax.random.key(1)
+    for loss, (generations, size) in zip(trainer.losses, trainer.spec.episodes, strict=True):
+        optimizer = loss.unguided(state.weights)
+        assert (optimizer.population_size, int(optimizer.horizon)) == (size or 6, generations)
+        assert loss.episode(state.weights, family, key, np.float32(0)).best.shape == (generations,)
+        moved, info = trainer.advance(state)
+        assert np.isfinite(info.loss)
+        state = moved
+    assert trainer.validate(state.weights).shape == (1, 6)
+
+
+def test_sizes_of_turns_are_one_for_each():
+    file = tables(turns=[3])
+    file["training"] |= {"turn_generations": [2, 4]}
+    with pytest.raises(ValueError, match="turn_generations must have one number for each of the 1 turns"):
+        parse_config(file).spec()
+
+
+def test_settings_without_sizes_of_turns_are_those_of_before():
+    assert not {"turn_generations", "turn_populations"} & set(parse_config(tables()).settings["training"])

@@ -2,6 +2,7 @@
 
 from l2e.algorithms.l2e.contracts import AbstractGuide as AbstractGuide
 from l2e.algorithms.l2e.contracts import AbstractOperator as AbstractOperator
+from l2e.algorithms.l2e.contracts import AbstractRememberingOperator as AbstractRememberingOperator
 from l2e.algorithms.l2e.contracts import AbstractSchedule as AbstractSchedule
 from l2e.algorithms.l2e.gates import AbstractGate as AbstractGate
 from l2e.algorithms.l2e.gates import FixedGate as FixedGate
@@ -10,6 +11,7 @@ from l2e.algorithms.l2e.gates import SoftGate as SoftGate
 from l2e.algorithms.l2e.operators import AttentionMLP as AttentionMLP
 from l2e.algorithms.l2e.operators import Certified as Certified
 from l2e.algorithms.l2e.operators import CoordinateFree as CoordinateFree
+from l2e.algorithms.l2e.operators import Covariance as Covariance
 from l2e.algorithms.l2e.operators import StructuredMamba as StructuredMamba
 from l2e.algorithms.l2e.schedules import Shared as Shared
 from l2e.algorithms.l2e.schedules import Staged as Staged

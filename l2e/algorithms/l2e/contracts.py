@@ -4,8 +4,10 @@ from abc import abstractmethod
 from typing import Any
 
 import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool
 
-from l2e.core.traced.types import Count, Key, Points, Values
+from l2e.core.traced.types import Count, Key, Points, Scalar, Values
 
 
 class AbstractOperator(eqx.Module):
@@ -14,6 +16,26 @@ class AbstractOperator(eqx.Module):
     @abstractmethod
     def __call__(self, points: Points, values: Values, key: Key) -> Points:
         """The proposals, one per individual; equivariant to the order of individuals. `+inf` marks a failed value."""
+
+
+class AbstractRememberingOperator(AbstractOperator):
+    """An operator that knows how far a run is, and remembers what became of its proposals."""
+
+    @abstractmethod
+    def memory(self, points: Points) -> Any:
+        """The memory before the first proposals for a population of this shape: arrays, in a pytree."""
+
+    @abstractmethod
+    def recall(self, points: Points, values: Values, key: Key, memory: Any, done: Scalar) -> tuple[Points, Any]:
+        """The proposals as in `__call__`, and the memory with them; `done` is the share of the run that is over."""
+
+    @abstractmethod
+    def learned(self, memory: Any, accepted: Bool[Array, "n"]) -> Any:
+        """The memory after a gate took these of the waiting proposals."""
+
+    def __call__(self, points: Points, values: Values, key: Key) -> Points:
+        """The proposals at the beginning of a run."""
+        return self.recall(points, values, key, self.memory(points), jnp.zeros((), points.dtype))[0]
 
 
 class AbstractSchedule(eqx.Module):

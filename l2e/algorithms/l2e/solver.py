@@ -11,11 +11,12 @@ from typing import Annotated, Any, Literal
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool
 
-from l2e.algorithms.l2e.contracts import AbstractGuide, AbstractOperator, AbstractSchedule
+from l2e.algorithms.l2e.contracts import AbstractGuide, AbstractOperator, AbstractRememberingOperator, AbstractSchedule
 from l2e.algorithms.l2e.gates import AbstractGate, FixedGate, HardGate, SoftGate
-from l2e.algorithms.l2e.operators import AttentionMLP, Certified, CoordinateFree, StructuredMamba
+from l2e.algorithms.l2e.operators import AttentionMLP, Certified, CoordinateFree, Covariance, StructuredMamba
 from l2e.algorithms.l2e.projection import AbstractMetric, Euclidean, MetricName, named_metric
 from l2e.algorithms.l2e.schedules import Shared, Sharing, scheduled
 from l2e.algorithms.nn import Spectral, StateOutput
@@ -44,6 +45,12 @@ class L2EState(eqx.Module):
     candidates: Points
     settled: Bool[Array, ""]  # candidates replace the population as they are: the first one, or fused points
     generation: Count  # of the last proposals; -1 before the first
+    memory: Any = None  # of an operator that remembers
+
+
+def _counted(value: Any) -> Any:
+    """A number as a leaf of its own; None stays."""
+    return value if value is None or isinstance(value, jax.Array) else np.asarray(value, np.int32)
 
 
 class L2E(AbstractAlgorithm[L2EState]):
@@ -63,6 +70,7 @@ class L2E(AbstractAlgorithm[L2EState]):
       projection, and takes part in a blend as it is. By default each path is projected, and a blend is inside.
     - `alpha`: the share of the operator in the average with the identity (Krasnoselskii-Mann), from 0 to 1.
     - `population_size`: number of individuals.
+    - `horizon`: the generations of a run, for an operator that asks how much of it is over; an array leaf.
     """
 
     schedule: AbstractSchedule
@@ -72,6 +80,7 @@ class L2E(AbstractAlgorithm[L2EState]):
     alpha: Any = eqx.field(converter=leaf, default=0.9)
     population_size: int = eqx.field(static=True, default=100)
     project_fused: bool = eqx.field(static=True, default=False)
+    horizon: Any = eqx.field(converter=_counted, default=None)
 
     def __check_init__(self) -> None:
         check_range("alpha", self.alpha, 0, 1)
@@ -82,7 +91,10 @@ class L2E(AbstractAlgorithm[L2EState]):
         key, first_key = jax.random.split(key)
         points = first_population(space, first_key, self.population_size, start)
         values = jnp.full((self.population_size,), jnp.inf, points.dtype)
-        return L2EState(space, key, points, values, points, jnp.ones((), bool), jnp.full((), -1, jnp.int32))
+        first = jnp.full((), -1, jnp.int32)
+        operator = self.schedule.at(jnp.zeros((), jnp.int32))
+        memory = operator.memory(points) if isinstance(operator, AbstractRememberingOperator) else None
+        return L2EState(space, key, points, values, points, jnp.ones((), bool), first, memory)
 
     def ask(self, state: L2EState) -> Points:
         return state.space.from_unit(self._feasible(state.candidates))
@@ -101,9 +113,26 @@ class L2E(AbstractAlgorithm[L2EState]):
         )
 
     def propose(self, points: Points, values: Values, generation: Count, key: Key) -> Points:
-        """`Proj((1 - alpha) x + alpha O(x; w_k))`, the learned path of one generation; see `project_fused`."""
+        """`Proj((1 - alpha) x + alpha O(x; w_k))`, the learned path of one generation; see `project_fused`.
+
+        An operator that remembers is asked as at the beginning of a run.
+        """
+        return self._averaged(points, self.schedule.at(generation)(points, values, key))
+
+    def with_budget(self, budget: int) -> "L2E":
+        """The same weights for another number of evaluations; only an operator that asks for the time sees it."""
+        if self.horizon is None:
+            return self
+        batches = -(-budget // self.population_size) - 1
+        return dataclasses.replace(self, horizon=max(1, -(-batches // self.rounds)))
+
+    def resized(self, population_size: int, generations: int) -> "L2E":
+        """The same weights, if they fit any size, for another population and another number of generations."""
+        horizon = None if self.horizon is None else generations
+        return dataclasses.replace(self, population_size=population_size, horizon=horizon)
+
+    def _averaged(self, points: Points, proposed: Points) -> Points:
         alpha = jnp.asarray(self.alpha, points.dtype)
-        proposed = self.schedule.at(generation)(points, values, key)
         averaged = (1 - alpha) * points + alpha * proposed  # Eq. (km-unroll)
         finite = jnp.where(jnp.isfinite(averaged), averaged, points)
         return finite if self.project_fused else self.metric.project(finite)
@@ -142,6 +171,10 @@ class L2E(AbstractAlgorithm[L2EState]):
         kept = jnp.where(weights > 0, guided_values, values)
         points = jnp.where(state.settled, state.candidates, points)
         kept = jnp.where(state.settled, values, kept)
+        operator = self.schedule.at(jnp.maximum(state.generation, 0))
+        if isinstance(operator, AbstractRememberingOperator):
+            learned = operator.learned(state.memory, weights <= 0)
+            state = dataclasses.replace(state, memory=learned)
         return self._next(state, points, kept)
 
     def _blended(self, state: L2EState, values: Values) -> L2EState:
@@ -150,7 +183,7 @@ class L2E(AbstractAlgorithm[L2EState]):
         weights = self.gate.weights(guided_values, values)
         fused = self._feasible(self.gate.fuse(weights, guided, state.candidates))
         settled = jnp.ones((), bool)
-        return L2EState(state.space, state.key, state.points, state.values, fused, settled, state.generation)
+        return dataclasses.replace(state, candidates=fused, settled=settled)
 
     def _feasible(self, points: Points) -> Points:
         """The points inside the cube; they are already, unless projection waits for the fusion."""
@@ -162,8 +195,14 @@ class L2E(AbstractAlgorithm[L2EState]):
     def _next(self, state: L2EState, points: Points, values: Values) -> L2EState:
         key, operator_key = jax.random.split(state.key)
         generation = state.generation + 1
-        candidates = self.propose(points, values, generation, operator_key)
-        return L2EState(state.space, key, points, values, candidates, jnp.zeros((), bool), generation)
+        operator, memory = self.schedule.at(generation), state.memory
+        if isinstance(operator, AbstractRememberingOperator):
+            done = generation.astype(points.dtype) / jnp.asarray(self.horizon, points.dtype)
+            proposed, memory = operator.recall(points, values, operator_key, memory, jnp.minimum(done, 1))
+        else:
+            proposed = operator(points, values, operator_key)
+        candidates = self._averaged(points, proposed)
+        return L2EState(state.space, key, points, values, candidates, jnp.zeros((), bool), generation, memory)
 
 
 GateName = Literal["hard", "soft", "soft-raw", "fixed"]
@@ -175,8 +214,8 @@ class L2ESettings(AbstractSettings):
 
     **Arguments:**
 
-    - `operator`: "base" (attention and MLP), "mamba", "coordinate-free" (any dimension) or "certified" (a contraction
-      by `contraction`).
+    - `operator`: "base" (attention and MLP), "mamba", "coordinate-free" or "covariance" (any dimension), or
+      "certified" (a contraction by `contraction`).
     - `population_size`: number of individuals.
     - `schedule`: weights "unshared" (one operator per generation), "shared", or "staged" with `stages` operators.
     - `alpha`: the share of the operator in the average with the identity.
@@ -194,7 +233,7 @@ class L2ESettings(AbstractSettings):
 
     kind = "l2e"
     algorithm = L2E
-    operator: Literal["base", "mamba", "coordinate-free", "certified"]
+    operator: Literal["base", "mamba", "coordinate-free", "covariance", "certified"]
     population_size: settings.Count = 100
     schedule: Sharing = "unshared"
     stages: settings.Count = 10
@@ -231,6 +270,7 @@ class L2ESettings(AbstractSettings):
             alpha=self.alpha,
             population_size=self.population_size,
             project_fused=self.projection == "fused",
+            horizon=generations if self.operator == "covariance" else None,
         )
 
     def evaluations(self, generations: int) -> int:
@@ -240,7 +280,7 @@ class L2ESettings(AbstractSettings):
 
     @property
     def any_dimension(self) -> bool:
-        return self.operator == "coordinate-free"
+        return self.operator in ("coordinate-free", "covariance")
 
     @property
     def summary(self) -> str:
@@ -262,6 +302,8 @@ class L2ESettings(AbstractSettings):
                 )
             case "certified":
                 return Certified(dimension, contraction=self.contraction, **given)
+            case "covariance":
+                return Covariance(**given)
             case _:
                 return CoordinateFree(**norms, **given)
 

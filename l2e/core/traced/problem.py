@@ -1,8 +1,11 @@
 """Problems that JAX can trace: jitted, vmapped and differentiated as a whole."""
 
+import contextlib
 import functools
+import re
+import traceback
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import equinox as eqx
@@ -10,6 +13,7 @@ import jax
 import numpy as np
 
 from l2e.core.box import Box
+from l2e.core.errors import error_line
 from l2e.core.problem import AbstractProblem, as_batch
 from l2e.core.traced import pack, runtime
 from l2e.core.traced.compilations import Bounded
@@ -123,8 +127,33 @@ class CallbackFunction(AbstractTraceableProblem):
 
 
 def _on_host(function: Callable[..., Any], points: Any, *parameters: Any) -> np.ndarray:
+    """The values of a batch, or a `ValueError` that says what the function did instead."""
     given = (np.asarray(part, np.float64) for part in (points, *parameters))
-    return np.asarray(function(*given)).astype(points.dtype)
+    name = f"{function.__module__}.{function.__qualname__}" if hasattr(function, "__qualname__") else repr(function)
+    try:
+        values = np.asarray(function(*given), np.float64)
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{last.filename}, line {last.lineno}: {last.line}"
+        raise ValueError(f"the function {name} of a task failed: {error_line(error)} ({place})") from error
+    if values.shape != (len(points),):
+        wanted = f"{len(points)} values for {len(points)} points"
+        raise ValueError(
+            f"the function {name} of a task must return {wanted}, shape {(len(points),)}, got {values.shape}"
+        )
+    return values.astype(points.dtype)
+
+
+@contextlib.contextmanager
+def host_failures() -> Iterator[None]:
+    """A `ValueError` in place of JAX's own error where a `CallbackFunction` failed; also a decorator."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as error:
+        told = re.search(r"ValueError: (the function \S+ of a task .*)", str(error))
+        if told is None:
+            raise
+        raise ValueError(told[1]) from error
 
 
 P = TypeVar("P", bound=AbstractTraceableProblem)

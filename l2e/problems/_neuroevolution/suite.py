@@ -22,8 +22,10 @@ from l2e.core.box import Box, box
 from l2e.core.errors import require, unknown
 from l2e.core.problem import as_batch
 from l2e.core.traced.problem import AbstractTraceableProblem
+from l2e.core.traced.runtime import sequential
 from l2e.core.traced.types import Key, Points, Values
 from l2e.problems._bbob.suite import check_integer
+from l2e.problems._neuroevolution.batch_last import batch_last
 from l2e.problems._neuroevolution.policy import MOST, act, layer_sizes, unpacked, weight_count
 
 BACKEND = "spring"
@@ -82,8 +84,11 @@ class Neuroevolution(AbstractTraceableProblem):
         if jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
             raise ValueError("Brax computes in float32: trace its problems with float32, or call them with numpy")
         key = jax.random.key(jnp.asarray(self.seed)) if key is None else key
-        one = functools.partial(_policy_rewards, self.robot, self.depth, key)
-        return -jnp.mean(jax.lax.map(one, jnp.asarray(points, jnp.float32), batch_size=CHUNK), axis=1)
+        count = len(points)
+        rows = jnp.resize(jnp.asarray(points, jnp.float32), (-(-count // CHUNK) * CHUNK, self.dimension))
+        chunks = rows.reshape(-1, CHUNK, self.dimension)
+        rewards = jax.lax.map(lambda chunk: _chunk_rewards(self.robot, self.depth, chunk, key), chunks)
+        return -jnp.mean(rewards.reshape(-1, EPISODES)[:count], axis=1)
 
     @property
     def name(self) -> str:
@@ -136,18 +141,27 @@ def environment(robot: str) -> Any:
         return require("brax.envs", "brax").get_environment(robot, backend=BACKEND)
 
 
-def _policy_rewards(robot: str, depth: int, key: Key, weights: Float[Array, "d"]) -> Float[Array, "e"]:
-    """The rewards of one policy, one for each episode that the key stands for."""
-    robot_env, layers = environment(robot), unpacked(weights, layer_sizes(*SIZES[robot], depth))
+def _chunk_rewards(robot: str, depth: int, points: Float[Array, "n d"], key: Key) -> Float[Array, "n e"]:
+    """The rewards of some policies, each in all episodes that the key stands for."""
+    robot_env, (count, _) = environment(robot), points.shape
+    size = count * EPISODES
+    layers = jax.vmap(functools.partial(unpacked, sizes=layer_sizes(*SIZES[robot], depth)))(points)
+    begin = jax.vmap(robot_env.reset, out_axes=-1)(jax.random.split(key, EPISODES))
+    begin = jax.tree.map(lambda leaf: jnp.tile(leaf, count), begin)
+    step = batch_last(robot_env.step, size)
 
-    def step(carry: Any, _: None) -> tuple[Any, None]:
+    def actions(seen: Float[Array, "o b"]) -> Float[Array, "a b"]:
+        rows = jnp.moveaxis(seen.reshape(len(seen), count, EPISODES), 0, -1)
+        chosen = jax.vmap(lambda policy, row: act(policy, row, jnp.tanh))(layers, rows)
+        return jnp.moveaxis(chosen, -1, 0).reshape(-1, size)
+
+    def next_step(carry: Any, _: None) -> tuple[Any, None]:
         state, alive, total = carry
-        state = jax.vmap(robot_env.step)(state, act(layers, state.obs, jnp.tanh))
+        state = step(state, actions(state.obs))
         return (state, alive * (1 - state.done), total + alive * state.reward), None
 
-    begin = jax.vmap(robot_env.reset)(jax.random.split(key, EPISODES))
-    (_, _, total), _ = jax.lax.scan(step, (begin, jnp.ones(EPISODES), jnp.zeros(EPISODES)), None, length=STEPS)
-    return total
+    (_, _, total), _ = jax.lax.scan(next_step, (begin, jnp.ones(size), jnp.zeros(size)), None, length=STEPS)
+    return total.reshape(count, EPISODES)
 
 
 @functools.cache
@@ -157,7 +171,7 @@ def _program(robot: str, depth: int) -> Any:
     with warnings.catch_warnings(), jax.enable_x64(False):
         warnings.simplefilter("ignore")
         sizes = jax.ShapeDtypeStruct((CHUNK, dimension_of(robot, depth)), jnp.float32)
-        run = jax.jit(lambda points, key: jax.vmap(functools.partial(_policy_rewards, robot, depth, key))(points))
+        run = jax.jit(functools.partial(_chunk_rewards, robot, depth), compiler_options=sequential())
         program = run.lower(sizes, jax.random.key(0)).compile()
     seconds = time.perf_counter() - began
     print(f"{robot}-{depth} ({BACKEND}) compiled in {seconds:.0f} s", file=sys.stderr)

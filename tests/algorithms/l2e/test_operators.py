@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from l2e.algorithms.l2e import AttentionMLP, Certified, CoordinateFree, StructuredMamba
+from l2e.algorithms.l2e import AttentionMLP, Certified, CoordinateFree, Covariance, StructuredMamba
 from l2e.algorithms.l2e.operators.features import squashed_scores, statistics
 from l2e.algorithms.nn import SpectralLinear
 from l2e.core.traced import runtime
@@ -45,6 +45,8 @@ OPERATORS = {
     "mamba in the cube": StructuredMamba(D, width=8, heads=2, absolute=True, key=KEY),
     "coordinate-free": CoordinateFree(width=8, key=KEY),
     "coordinate-free without noise": CoordinateFree(width=8, noise=False, key=KEY),
+    "covariance": Covariance(width=4, key=KEY),
+    "covariance without noise": Covariance(width=4, noise=False, key=KEY),
 }
 
 
@@ -53,7 +55,7 @@ def operator(request):
     return perturbed(OPERATORS[request.param])
 
 
-@pytest.fixture(params=["attention-mlp", "mamba", "coordinate-free"])
+@pytest.fixture(params=["attention-mlp", "mamba", "coordinate-free", "covariance"])
 def differentiated(request):
     return perturbed(OPERATORS[request.param])
 
@@ -110,9 +112,10 @@ def test_the_points_decide_the_dtype(operator, population) -> None:
         lambda key: AttentionMLP(N, D, key=key),
         lambda key: StructuredMamba(D, width=8, key=key),
         lambda key: CoordinateFree(width=8, key=key),
+        lambda key: Covariance(width=8, key=key),
         lambda key: Certified(D, width=8, noise=True, key=key),
     ],
-    ids=["attention-mlp", "mamba", "coordinate-free", "certified"],
+    ids=["attention-mlp", "mamba", "coordinate-free", "covariance", "certified"],
 )
 def test_a_key_means_the_same_weights_in_float64(make) -> None:
     narrow = make(KEY)
@@ -200,8 +203,9 @@ def test_every_linear_map_is_spectral(name) -> None:
 
 
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (5, 2), (30, 7), (100, 40)])
-def test_one_coordinate_free_operator_serves_every_size(n, d) -> None:
-    operator = perturbed(OPERATORS["coordinate-free"])
+@pytest.mark.parametrize("name", ["coordinate-free", "covariance without noise"])
+def test_one_operator_serves_every_size(name, n, d) -> None:
+    operator = perturbed(OPERATORS[name])
     points = jax.random.uniform(jax.random.key(1), (n, d))
     values = jnp.sum(points**2, axis=1)
     proposed = propose(operator, points, values, KEY)
