@@ -4,7 +4,7 @@ import dataclasses
 import json
 import math
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -106,10 +106,11 @@ class TrainingFolder:
         if (self.path / METRICS).exists():
             write_whole(self.path / METRICS, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
-    def draw_curve(self, loss: str, validation: str) -> None:
+    def draw_curve(self, loss: str, validation: str, turns: Sequence[str] = ("",)) -> None:
         """Draw training loss and validation against steps.
 
-        **Arguments:** `loss`, `validation`: labels of the two axes.
+        **Arguments:** `loss`, `validation`: labels of the two axes; `turns`: names of the tasks that steps take in
+        turn, each of which gets a line.
         """
         require("matplotlib", "report").use("Agg")
         plt = require("matplotlib.pyplot", "report")
@@ -117,8 +118,12 @@ class TrainingFolder:
         checked = [row for row in rows if row["validation"] is not None]
         steps = [row["step"] for row in checked]
         figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 3.6), layout="constrained")
-        left.plot([row["step"] for row in rows], [row["loss"] for row in rows], linewidth=0.8, color="#0072B2")
+        for turn, name in enumerate(turns):
+            own = [row for row in rows if (row["step"] - 1) % len(turns) == turn]
+            left.plot([row["step"] for row in own], [row["loss"] for row in own], linewidth=0.8, label=name)
         left.set(xlabel="step", ylabel=loss)
+        if len(turns) > 1:
+            left.legend(fontsize=7, ncols=len(turns), frameon=False)
         families = list(checked[0]["validation_families"]) if checked else []
         for family in families:
             curve = [row["validation_families"][family] for row in checked]

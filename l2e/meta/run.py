@@ -75,7 +75,8 @@ def run(
                 folder.cut_metrics(int(state.step))
         save()
     if writer and int(state.step):
-        folder.draw_curve("training loss", "validation, held-out instances")
+        turns = [f"{tasks.dimension}-D" for tasks in spec.all_tasks]
+        folder.draw_curve("training loss", "validation, held-out instances", turns)
     return _finished(spec, state)
 
 
