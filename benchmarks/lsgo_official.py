@@ -5,18 +5,19 @@ word `data` it prints the folder of the data files. Else it reads doubles, the n
 repeats and then the points, and prints the CPU seconds of each repeat and the value of each point.
 """
 
+import importlib
 import sys
 import time
 from pathlib import Path
 
-import cec2013lsgo.cec2013 as official
 import numpy as np
 
 
 def main() -> None:
     """Answer on stdout."""
+    official = importlib.import_module("cec2013lsgo.cec2013")
     if sys.argv[1:] == ["data"]:
-        print(Path(official.__file__).parent / "cdatafiles")
+        print(Path(str(official.__file__)).parent / "cdatafiles")
         return
     sent = np.frombuffer(sys.stdin.buffer.read())
     number, count, repeats = (int(value) for value in sent[:3])
@@ -24,6 +25,7 @@ def main() -> None:
     function, dimension = suite.get_function(number), suite.get_info(number)["dimension"]
     points = sent[3:].reshape(count, -1)
     points = np.pad(points, ((0, 0), (0, dimension - points.shape[1])))  # f13 and f14 read the first 905
+    values = []
     for _ in range(repeats):
         begin = time.process_time()
         values = [function(point) for point in points]
