@@ -217,8 +217,9 @@ class Policy:
 
     ripples_up_to: float = decided(60, PER_DIMENSION, "ripples")
     ripples_above: tuple[float, ...] = decided((0.3, 0.25, 0.2, 0.2, 0.2, 0.2, 0.2, 0.2), RATIO, "ripples")
-    """Up to this budget and `look_up_to` dimensions it yields where the mean defect of its first steps exceeds these
-    ratios."""
+    ripples_above_budget: float = decided(100, PER_DIMENSION, "ripples-again")
+    """Up to the first budget, and with more than the last that is not rich, in up to `look_up_to` dimensions it yields
+    where the mean defect of its first steps exceeds these ratios."""
 
     # The surrogate of evolutionary searches
     near_up_to: float = decided(100, PER_DIMENSION, "reach")
@@ -257,6 +258,13 @@ class Policy:
     def looks(self, dimension: int, budget: float) -> bool:
         """Whether a search of one worker with so many evaluations begins with a look."""
         return dimension <= self.look_up_to and budget <= self.look_below * dimension
+
+    def minds_ripples(self, dimension: int, budget: float) -> bool:
+        """Whether quasi-Newton yields where its slopes do not explain its values: not after a scout."""
+        per_dimension = budget / dimension
+        after_little = per_dimension <= self.ripples_up_to
+        after_a_line = self.ripples_above_budget < per_dimension < self.rich_from
+        return dimension <= self.look_up_to and (after_little or after_a_line)
 
     def has(self, part: str) -> bool:
         """Whether a part is used."""

@@ -47,13 +47,12 @@ def descend(run: Run, newton: QuasiNewton, patience: float) -> Finished:
 
     **Arguments:** `patience`: a factor of when it counts as slow.
     """
-    policy, d = run.policy, run.dimension
-    poor = run.budget <= policy.ripples_up_to * d and d <= policy.look_up_to
+    minds = run.policy.minds_ripples(run.dimension, run.budget)
     while True:
         reason = yield from newton.step(run)
         if reason is not None:
             return reason
-        if poor and newton.rippled(run.policy):
+        if minds and newton.rippled(run.policy):
             return Reason.RIPPLED
         if newton.slow(run.policy, patience):
             return Reason.SLOW

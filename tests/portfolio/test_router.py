@@ -171,3 +171,9 @@ def test_when_all_parts_fail_points_are_sampled(monkeypatch):
     assert len(spans(run, "sampling")) > 10
     assert len(np.unique(points, axis=0)) == len(points)
     assert np.isfinite(run.best_f)
+
+
+def test_quasi_newton_minds_ripples_with_little_to_spend_and_again_above_a_scout():
+    minded = [per for per in (20, 60, 61, 100, 101, 200, 499, 500, 2000) if POLICY.minds_ripples(5, 5 * per)]
+    assert minded == [20, 60, 101, 200, 499]
+    assert not POLICY.minds_ripples(POLICY.look_up_to + 1, 20 * (POLICY.look_up_to + 1))
