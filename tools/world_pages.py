@@ -63,7 +63,9 @@ MOS = (0, 832, 9e-13, 1.74e8, 6.94e6, 1.48e5, 1.62e4, 8.0e12, 3.83e8, 9.02e5, 5.
 """Published means on f1, f2, ..., f15."""
 TRANSFER = """\
 Models trained on BBOB only, on terrains, networks and the ant, without tuning. Those that work in any number of
-dimensions run everywhere; L2E has weights for 10 dimensions, for networks, and for 30, for terrains.
+dimensions run everywhere, but for l2e-any on networks; other models of L2E have weights for 10 dimensions, for
+networks, and for 30, for terrains. The ant is a try: with 250 evaluations no method is far from standing still, which
+is worth about -200, and no training helps.
 """
 
 
