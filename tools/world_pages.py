@@ -157,11 +157,13 @@ def scale(recorded: Recorded, store: str) -> str:
     """What was run, and whether that is all of the experiment; methods without runs on all problems are not counted."""
     texts, found = [], {}
     for results in recorded.contests(store):
-        seeds = min(len(results.cells[problem, m]) for problem in results.ordered for m in results.complete)
-        counts = ((len(results.complete), "method"), (len(results.ordered), "problem"), (seeds, "seed"))
+        runs = {m: min(len(results.cells[problem, m]) for problem in results.ordered) for m in results.complete}
+        seeds = max(runs.values())
+        counts = ((len(runs), "method"), (len(results.ordered), "problem"), (seeds, "seed"))
         shown = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts)
-        texts.append(f"{results.title.partition(': ')[2] or results.title}: {shown}")
-        found[results.name] = (set(results.complete), seeds)
+        fewer = ", ".join(f"{method}: {count}" for method, count in runs.items() if count < seeds)
+        texts.append(f"{results.title.partition(': ')[2] or results.title}: {shown}" + (f" ({fewer})" if fewer else ""))
+        found[results.name] = (set(runs), min(runs.values()))
     planned = load_experiment(recorded.folder.parent / "experiments" / f"{store}.toml").contests()
     whole = all(
         contest.name in found
