@@ -5,7 +5,7 @@ python tools/draw_worlds.py networks     # docs/results/surrogate-mismatch.png; 
 python tools/draw_worlds.py learning     # docs/results/robots-learning.png, from results/paper-neuroevolution
 python tools/draw_worlds.py lsgo         # docs/results/lsgo-*.png, from results/paper-lsgo-1000d; needs L2E_LSGO_DATA
 python tools/draw_worlds.py papers       # docs/results/paper-bbob-*.png, from results/paper-bbob-10d and paper-bbob-30d
-python tools/draw_worlds.py walk         # docs/results/robots-walk.png; searches for a policy, needs the extra brax
+python tools/draw_worlds.py walk         # docs/results/robots-walk.png; repeats a recorded run, needs the extra brax
 """
 
 import argparse
@@ -133,12 +133,20 @@ def _curves_and_boxes(results: Results, stem: str) -> None:
 
 
 def walk() -> None:
-    """A policy that one search found, on an episode that the search has not seen."""
+    """The best policy of the recorded contest, whose run is repeated, on an episode that the run has not seen."""
+    (results,) = collect_contests(read_store(ROOT / "results" / "paper-neuroevolution"), only=["ant-3"])
     problem = l2e.problems.neuroevolution("ant", depth=3)
-    result = l2e.minimize(problem, method="sep-cmaes", budget=2500, rng=1)
-    fresh = problem.rewards(result.x, jax.random.key(1000)).mean()
-    drawn = policy_strip(problem, result.x, OUT / "robots-walk.png", 77)
-    print(f"cost {result.fun:.1f}; mean reward of ten fresh episodes {fresh:.1f}, of the drawn one {drawn:.1f}")
+    best = min(results.runs, key=lambda run: run.final)
+    point = uav_figures.repeated(best, problem)
+    if point is None:
+        raise SystemExit(f"{best.method}, seed {best.seed}, does not end at {best.final} this time")
+    keys = [jax.random.key(1000 + number) for number in range(10)]
+    for name, policy in (("the best policy", point), ("doing nothing", np.zeros(problem.dimension))):
+        fresh = np.concatenate([problem.rewards(policy, key)[0] for key in keys])
+        error = fresh.std(ddof=1) / np.sqrt(len(fresh))
+        print(f"{name}: {fresh.mean():.1f} +- {error:.1f} on {len(fresh)} fresh episodes, up to {fresh.max():.0f}")
+    drawn = policy_strip(problem, point, OUT / "robots-walk.png", 77)
+    print(f"{best.method}, seed {best.seed}: cost {best.final:.1f}; reward of the drawn episode {drawn:.1f}")
 
 
 DRAWINGS = {

@@ -63,7 +63,9 @@ MOS = (0, 832, 9e-13, 1.74e8, 6.94e6, 1.48e5, 1.62e4, 8.0e12, 3.83e8, 9.02e5, 5.
 """Published means on f1, f2, ..., f15."""
 TRANSFER = """\
 Models trained on BBOB only, on terrains, networks and the ant, without tuning. Those that work in any number of
-dimensions run everywhere; L2E has weights for 10 dimensions, for networks, and for 30, for terrains.
+dimensions run everywhere, but for l2e-any on networks; other models of L2E have weights for 10 dimensions, for
+networks, and for 30, for terrains. The ant is a try: with 250 evaluations no method is far from standing still, which
+is worth about -200, and no training helps.
 """
 
 
@@ -159,11 +161,13 @@ def scale(recorded: Recorded, store: str) -> str:
     """What was run, and whether that is all of the experiment; methods without runs on all problems are not counted."""
     texts, found = [], {}
     for results in recorded.contests(store):
-        seeds = min(len(results.cells[problem, m]) for problem in results.ordered for m in results.complete)
-        counts = ((len(results.complete), "method"), (len(results.ordered), "problem"), (seeds, "seed"))
+        runs = {m: min(len(results.cells[problem, m]) for problem in results.ordered) for m in results.complete}
+        seeds = max(runs.values())
+        counts = ((len(runs), "method"), (len(results.ordered), "problem"), (seeds, "seed"))
         shown = ", ".join(f"{count} {name}{'' if count == 1 else 's'}" for count, name in counts)
-        texts.append(f"{results.title.partition(': ')[2] or results.title}: {shown}")
-        found[results.name] = (set(results.complete), seeds)
+        fewer = ", ".join(f"{method}: {count}" for method, count in runs.items() if count < seeds)
+        texts.append(f"{results.title.partition(': ')[2] or results.title}: {shown}" + (f" ({fewer})" if fewer else ""))
+        found[results.name] = (set(runs), min(runs.values()))
     planned = load_experiment(recorded.folder.parent / "experiments" / f"{store}.toml").contests()
     whole = all(
         contest.name in found

@@ -12,6 +12,7 @@ from l2e.api.minimize import minimize
 from l2e.bench.methods import build
 from l2e.bench.suite import parts
 from l2e.core.errors import require
+from l2e.core.problem import AbstractProblem
 from l2e.problems import UAV
 from l2e.problems._uav.suite import group_of
 from l2e.problems._uav.terrain import DANGER, DRONE
@@ -63,7 +64,7 @@ def draw_uav(results: Results, folder: Path) -> list[Path]:
     return found
 
 
-def repeated(run: Run, problem: UAV) -> np.ndarray | None:
+def repeated(run: Run, problem: AbstractProblem) -> np.ndarray | None:
     """Where a run ended, or None if it ends elsewhere this time, or if its method is code that a record names."""
     if not catalog.is_name(run.method):
         return None

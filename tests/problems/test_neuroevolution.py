@@ -133,13 +133,40 @@ def test_policies_of_a_batch_meet_the_same_episodes_and_the_next_batch_meets_oth
     assert neuroevolution("ant", 0, seed=5)(batch)[0] != first[0]
 
 
-def test_traced_evaluation_takes_the_key_of_the_episodes(clock):
-    batch = np.random.default_rng(2).uniform(-0.2, 0.2, (4, clock.dimension))
+@pytest.mark.parametrize("count", [1, 4, 13])
+def test_traced_evaluation_takes_the_key_of_the_episodes(clock, count):
+    batch = np.random.default_rng(2).uniform(-0.2, 0.2, (count, clock.dimension))
     with jax.enable_x64(False):
         traced = jax.jit(lambda points, key: clock.evaluate(points, key))(batch.astype(np.float32), clock.key_of(batch))
     np.testing.assert_allclose(traced, clock(batch), rtol=1e-6)
     with jax.enable_x64(True), pytest.raises(ValueError, match="Brax computes in float32"):
         clock.evaluate(batch)
+
+
+@with_brax
+def test_a_chunk_of_policies_has_the_rewards_of_each_policy_alone():
+    """Against a plain loop over one robot, in which nothing is batched but the episodes, by `jax.vmap`."""
+    problem = neuroevolution("ant", 0)
+    batch = np.random.default_rng(3).uniform(-0.2, 0.2, (2, problem.dimension)).astype(np.float32)
+    key, steps = jax.random.key(5), 12
+    robot = suite.environment("ant")
+
+    def one(weights):
+        layers = unpacked(weights, layer_sizes(27, 8, 0))
+
+        def step(carry, _):
+            state, alive, total = carry
+            state = jax.vmap(robot.step)(state, act(layers, state.obs, jnp.tanh))
+            return (state, alive * (1 - state.done), total + alive * state.reward), None
+
+        begin = jax.vmap(robot.reset)(jax.random.split(key, suite.EPISODES))
+        start = (begin, jnp.ones(suite.EPISODES), jnp.zeros(suite.EPISODES))
+        return jax.lax.scan(step, start, None, length=steps)[0][2]
+
+    with jax.enable_x64(False), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(suite, "STEPS", steps)
+        found = jax.jit(lambda points: suite._chunk_rewards("ant", 0, points, key))(batch)
+        np.testing.assert_allclose(found, jax.jit(jax.vmap(one))(batch), rtol=2e-3)
 
 
 @with_brax

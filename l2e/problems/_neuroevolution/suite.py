@@ -85,8 +85,9 @@ class Neuroevolution(AbstractTraceableProblem):
             raise ValueError("Brax computes in float32: trace its problems with float32, or call them with numpy")
         key = jax.random.key(jnp.asarray(self.seed)) if key is None else key
         count = len(points)
-        rows = jnp.resize(jnp.asarray(points, jnp.float32), (-(-count // CHUNK) * CHUNK, self.dimension))
-        chunks = rows.reshape(-1, CHUNK, self.dimension)
+        size = min(count, CHUNK)
+        rows = jnp.resize(jnp.asarray(points, jnp.float32), (-(-count // size) * size, self.dimension))
+        chunks = rows.reshape(-1, size, self.dimension)
         rewards = jax.lax.map(lambda chunk: _chunk_rewards(self.robot, self.depth, chunk, key), chunks)
         return -jnp.mean(rewards.reshape(-1, EPISODES)[:count], axis=1)
 
