@@ -42,7 +42,7 @@ def main() -> None:
     given["measured_at"] = arguments.measured_at or arguments.commit
     trained = checkpoint.load_metadata(path)
     seen = {
-        "trained_on": [_described(family) for family in dict.fromkeys(Families(**trained["tasks"]).names)],
+        "trained_on": [_described(family) for family in Families(**trained["tasks"]).names],
         "never_seen": [_described(f"{BBOB}{function}") for function in PAPER_TEST],
     }
     facts = {**trained, **given, **seen}

@@ -41,7 +41,7 @@ def share(problem: Any, router: Router, budget: int, seed: int) -> float:
     return float((best - problem.optimum.f <= TARGETS).mean())
 
 
-FRESH = 23_000
+FRESH = 20_000
 """Seeds of blends begin here; no training and no choice has seen them."""
 
 

@@ -41,8 +41,8 @@ class Families:
     """The table [tasks]: the families of problems.
 
     **Arguments:** `landscapes`: random ones, "all", "plain", "blends", "single" (one minimum), "none" or a list of
-    names (see `l2e.problems.landscapes` and `l2e.problems.blends`), a name given twice twice as often; `functions`:
-    numbers of BBOB functions, never test functions of the paper.
+    names (see `l2e.problems.landscapes` and `l2e.problems.blends`); `functions`: numbers of BBOB functions, never test
+    functions of the paper.
     """
 
     landscapes: Annotated[str | tuple[str, ...], Reader(_landscapes)] = "all"

@@ -86,8 +86,7 @@ def train_gate(spec: GateSpec, outcomes: Outcomes) -> Iterator[tuple[GateWeights
         better = float(gains.mean()) > best_gain
         if better:
             best, best_gain = now, float(gains.mean())
-        by_place = gains.reshape(-1, len(families)).mean(axis=0)
-        by_family = {name: float(by_place[[name == other for other in families]].mean()) for name in families}
+        by_family = gains.reshape(-1, len(families)).mean(axis=0)
         yield (
             best,
             GateInfo(
@@ -96,7 +95,7 @@ def train_gate(spec: GateSpec, outcomes: Outcomes) -> Iterator[tuple[GateWeights
                 training=float((decided(now, played) - played.scores[:, UNTRAINED]).mean()),
                 validation=float(gains.mean()),
                 validation_error=float(gains.std(ddof=1) / math.sqrt(len(gains))),
-                validation_families=by_family,
+                validation_families=dict(zip(families, by_family.tolist(), strict=True)),
                 best=better,
             ),
         )
