@@ -44,8 +44,8 @@ class Covariance(AbstractRememberingOperator):
     two-layer network, one set of weights for all individuals and generations. Its inputs are `TOKENS` numbers: rank,
     score and distance of the individual; the share of the run that is over, log D, log N, the length and shape of the
     population, and the shares of accepted proposals of both kinds. It also moves the logarithm of all steps from
-    generation to generation. No input changes when axes are turned, moved or scaled alike, so whole proposals turn with
-    the axes; partial ones are equivariant to the order and to shifts of coordinates.
+    generation to generation. No input changes when axes are turned or moved, and one when all are scaled alike (the
+    length), so whole proposals turn with the axes; partial ones are equivariant to shifts of coordinates.
 
     The first weights are small random numbers around a hand-set operator: half of the proposals partial, half-way
     towards the mixture, and the other numbers of `FIRST`.
