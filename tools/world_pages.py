@@ -34,8 +34,8 @@ is](../explain/surrogate-suite.md)). No minimum of a network is known: the lowes
 ROBOTS = """\
 The weights of a policy for Brax's ant or humanoid ([what it is](../explain/neuroevolution.md)); f3, f4, f5 are the
 depths of the policy. The cost is minus the mean reward of ten episodes; an ant that stands still has about -200. The
-best cost of a run is that of lucky episodes too. Deeper policies and the humanoid were only tried, with 250
-evaluations.
+best cost of a run is that of lucky episodes too. Deeper policies and the humanoid were only tried, with 60
+and 250 evaluations.
 """
 LSGO = """\
 The 15 functions of CEC'2013 in 1000 dimensions (f13, f14: 905) with the official data ([what it is and what was
