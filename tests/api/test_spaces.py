@@ -128,7 +128,7 @@ def test_a_category_of_which_most_options_fail_is_searched() -> None:
 
 def test_an_unbounded_parameter_reaches_far_beyond_its_scale() -> None:
     space = l2e.Space(a=l2e.Unbounded(0, 1), b=l2e.Unbounded(0, 1))
-    result = l2e.minimize(lambda a, b: (a - 250) ** 2 + (b + 0.01) ** 2, space, budget=400, rng=0)
+    result = l2e.minimize(lambda a, b: (a - 250) ** 2 + (b + 0.01) ** 2, space, budget=200, rng=0)
     assert result.params["a"] == pytest.approx(250, rel=1e-4)
     assert result.params["b"] == pytest.approx(-0.01, abs=1e-3)
 
