@@ -71,11 +71,11 @@ def test_settings_without_turns_are_those_of_before():
 
 
 def test_turns_have_populations_and_lengths_of_their_own():
-    sizes = {"turn_generations": [2, 4], "turn_populations": [4, 8]}
-    file = tables({"operator": "covariance"}, {"kind": "es", "pairs": 2}, turns=[3, 4])
+    sizes = {"turn_generations": [2], "turn_populations": [4]}
+    file = tables({"operator": "covariance"}, {"kind": "es", "pairs": 2}, turns=[3])
     file["training"] |= sizes
     trainer = Trainer(parse_config(file).spec())
-    assert trainer.spec.episodes == ((3, None), (2, 4), (4, 8))
+    assert trainer.spec.episodes == ((3, None), (2, 4))
     state = trainer.begin(jax.random.key(0))
     family, key = np.int32(0), jax.random.key(1)
     for loss, (generations, size) in zip(trainer.losses, trainer.spec.episodes, strict=True):
@@ -85,7 +85,7 @@ def test_turns_have_populations_and_lengths_of_their_own():
         moved, info = trainer.advance(state)
         assert np.isfinite(info.loss)
         state = moved
-    assert trainer.validate(state.weights).shape == (1, 6)
+    assert trainer.validate(state.weights).shape == (1, 4)
 
 
 def test_sizes_of_turns_are_one_for_each():
