@@ -4,7 +4,7 @@ A step of a simulated robot is arithmetic on vectors of three numbers. With the 
 has it, the innermost loops of the compiled program run over these three; with the batch last they run over the batch,
 in vector registers, and short sums and products of small matrices become plain additions. A rollout of the ant then
 takes 0.042 CPU-seconds instead of 0.1, one of the humanoid 0.075 instead of 0.169
-(log/0109-robots-with-the-batch-last).
+(log/0104-robots-with-the-batch-last).
 
 The function is traced once for a single row, and its operations are repeated with one more axis. Those for which there
 is no rule here go through `jax.vmap`, so that every function works.
