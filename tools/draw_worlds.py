@@ -139,14 +139,14 @@ def walk() -> None:
     best = min(results.runs, key=lambda run: run.final)
     point = uav_figures.repeated(best, problem)
     if point is None:
-        raise SystemExit(f"{best.method}, seed {best.seed}, does not end at {best.final} this time")
+        raise SystemExit(f"{best.method}, seed {best.seed}, does not end at {best.improved_to[-1]} this time")
     keys = [jax.random.key(1000 + number) for number in range(10)]
     for name, policy in (("the best policy", point), ("doing nothing", np.zeros(problem.dimension))):
         fresh = np.concatenate([problem.rewards(policy, key)[0] for key in keys])
         error = fresh.std(ddof=1) / np.sqrt(len(fresh))
         print(f"{name}: {fresh.mean():.1f} +- {error:.1f} on {len(fresh)} fresh episodes, up to {fresh.max():.0f}")
     drawn = policy_strip(problem, point, OUT / "robots-walk.png", 77)
-    print(f"{best.method}, seed {best.seed}: cost {best.final:.1f}; reward of the drawn episode {drawn:.1f}")
+    print(f"{best.method}, seed {best.seed}: cost {best.improved_to[-1]:.1f}; reward of the drawn episode {drawn:.1f}")
 
 
 DRAWINGS = {

@@ -70,7 +70,7 @@ def repeated(run: Run, problem: AbstractProblem) -> np.ndarray | None:
         return None
     searcher = build(run.method, problem.dimension, run.budget)
     again = minimize(problem, bounds=problem.space, method=searcher, budget=run.budget, rng=run.seed)
-    return again.x if np.isclose(again.fun, run.final, rtol=1e-6) else None
+    return again.x if np.isclose(again.fun, run.improved_to[-1], rtol=1e-6) else None
 
 
 def shares_by_group(results: Results, terrains: list[str]) -> dict[str, dict[str, float]]:
