@@ -93,7 +93,14 @@ class L2E(AbstractAlgorithm[L2EState]):
         values = jnp.full((self.population_size,), jnp.inf, points.dtype)
         first = jnp.full((), -1, jnp.int32)
         operator = self.schedule.at(jnp.zeros((), jnp.int32))
-        memory = operator.memory(points) if isinstance(operator, AbstractRememberingOperator) else None
+        memory = None
+        if isinstance(operator, AbstractRememberingOperator):
+            if self.horizon is None:
+                name = type(operator).__name__
+                raise ValueError(
+                    f"{name} asks how much of a run is over: give L2E a horizon, its number of generations"
+                )
+            memory = operator.memory(points)
         return L2EState(space, key, points, values, points, jnp.ones((), bool), first, memory)
 
     def ask(self, state: L2EState) -> Points:

@@ -187,3 +187,8 @@ def test_a_solver_tells_it_the_time_and_what_its_gate_took() -> None:
             np.testing.assert_allclose(driver.state.memory.whole, expected.whole)
             np.testing.assert_allclose(driver.state.memory.partial, expected.partial)
     assert bool(driver.state.memory.asked)
+
+
+def test_a_solver_without_a_horizon_says_what_is_missing() -> None:
+    with pytest.raises(ValueError, match=r"Covariance asks how much of a run is over: give L2E a horizon"):
+        L2E(Shared(Covariance(key=KEY)), population_size=N).init(box([(-1.0, 3.0)] * D), KEY)
